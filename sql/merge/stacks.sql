@@ -15,7 +15,7 @@ WITH chosen AS (
         NULL::UBIGINT AS stack_id,
         NULL::STRUCT(
             name VARCHAR, address UBIGINT, "offset" UBIGINT, module VARCHAR, build_id VARCHAR, file_offset UBIGINT,
-            mark VARCHAR, line INTEGER)[] AS frames
+            mark VARCHAR, line INTEGER, file VARCHAR)[] AS frames
     WHERE false
     UNION ALL BY NAME
     FROM found
@@ -24,6 +24,6 @@ SELECT
     signed_id(stack_id) AS stack_id,
     list_transform(frames, lambda f: {
         'name': f.name, 'address': signed_id(f.address), 'offset': signed_id(f."offset"), 'module': f.module,
-        'build_id': f.build_id, 'file_offset': signed_id(f.file_offset), 'mark': f.mark, 'line': f.line}) AS frames
+        'build_id': f.build_id, 'file_offset': signed_id(f.file_offset), 'mark': f.mark, 'line': f.line, 'file': f.file}) AS frames
 FROM whole
 ORDER BY 1

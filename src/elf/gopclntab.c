@@ -18,12 +18,14 @@
 /* The fields of a header after its first 8 bytes, in words. */
 static const struct layout {
 	uint32_t magic;
-	uint8_t text, names, functions; /* text 0: absent, entries are absolute */
-	uint8_t entry_half;		/* bytes of an address in the list of functions */
+	uint8_t text;	      /* 0: absent, entries are absolute */
+	uint8_t names;	      /* the parts for units, files, values and functions follow */
+	uint8_t entry_half;   /* bytes of an address in the list of functions */
+	uint8_t module_trees; /* of the runtime's moduledata; 0: trees have absolute addresses */
 } layouts[] = {
-	{ MAGIC_1_16, 0, 2, 6, 8 },
-	{ MAGIC_1_18, 2, 3, 7, 4 },
-	{ MAGIC_1_20, 2, 3, 7, 4 },
+	{ MAGIC_1_16, 0, 2, 8, 0 },
+	{ MAGIC_1_18, 2, 3, 4, 38 },
+	{ MAGIC_1_20, 2, 3, 4, 40 },
 };
 
 /* ---- the section --------------------------------------------------------------------------------
@@ -89,7 +91,12 @@ static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
 	t->cnt = word_at(p + 8);
 	t->text = l->text ? word_at(p + 8 + 8 * l->text) : 0;
 	t->names = word_at(p + 8 + 8 * l->names);
-	t->functions = word_at(p + 8 + 8 * l->functions);
+	t->units = word_at(p + 16 + 8 * l->names);
+	t->files = word_at(p + 24 + 8 * l->names);
+	t->values = word_at(p + 32 + 8 * l->names);
+	t->functions = word_at(p + 40 + 8 * l->names);
+	t->step = p[6];
+	t->has_start_line = l->magic == MAGIC_1_20;
 	t->entry_sz = 2 * l->entry_half;
 	/* The end of the last function follows its entry. */
 	return t->names < left && t->functions < left && t->cnt &&
@@ -104,14 +111,19 @@ static bool find_header(struct gopclntab *t, size_t sz)
 	return false;
 }
 
-/* ---- the start of the code ----------------------------------------------------------------------
+/* ---- the runtime's moduledata
+ * ---------------------------------------------------------------------
  */
 
-/* The runtime's moduledata, in words: the address of its header, and of the code. */
+/* In words: the address of the header, of the names behind it, of the code. */
 #define MODULE_HEADER 0
+#define MODULE_NAMES  1
 #define MODULE_TEXT   22
-#define MODULE_WORDS  23
-#define MODULE_MAX    65536 /* bytes of the section */
+#define MODULE_WORDS  41
+#define MODULE_MAX    (16u << 20) /* bytes of the section */
+
+/* Since Go 1.26 it has a section of its own. */
+static const char *const module_names[] = { ".go.module", ".noptrdata", ".data", ".data.rel.ro" };
 
 static bool is_code(const struct elf_file *f, uint64_t vaddr)
 {
@@ -122,29 +134,53 @@ static bool is_code(const struct elf_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* Since Go 1.26, the header lacks the start of the code; it is in a section of its own. */
-static uint64_t text_by_module(const struct elf_file *f, uint64_t header)
+/* Takes what the header lacks if `p` is the moduledata of this table. */
+static bool take_module(struct gopclntab *t, const struct elf_file *f, const uint8_t *p,
+			uint64_t header)
 {
-	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_file__section(f, ".go.module", &shdr);
-	uint8_t *module = NULL;
-	uint64_t text = 0;
-	size_t sz;
+	uint64_t text = word_at(p + POINTER_SZ * MODULE_TEXT);
+	uint8_t trees = layout_of(t->header)->module_trees;
 
-	if (scn && shdr.sh_size >= MODULE_WORDS * POINTER_SZ && shdr.sh_size <= MODULE_MAX)
-		module = section__read(f, scn, &sz);
-	if (module && word_at(module + POINTER_SZ * MODULE_HEADER) == header)
-		text = word_at(module + POINTER_SZ * MODULE_TEXT);
-	free(module);
-	return text;
+	if (word_at(p + POINTER_SZ * MODULE_HEADER) != header ||
+	    word_at(p + POINTER_SZ * MODULE_NAMES) - header >= t->sz || !is_code(f, text))
+		return false;
+	if (!t->text)
+		t->text = text;
+	t->trees = trees ? word_at(p + POINTER_SZ * trees) : 0;
+	return true;
 }
 
+static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const char *name,
+			   uint64_t header)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf_file__section(f, name, &shdr);
+	uint8_t *data = NULL;
+	bool found = false;
+	size_t sz;
+
+	if (scn && shdr.sh_type != SHT_NOBITS && shdr.sh_size <= MODULE_MAX)
+		data = section__read(f, scn, &sz);
+	for (size_t at = 0; data && !found && at < sz && sz - at >= POINTER_SZ * MODULE_WORDS;
+	     at += POINTER_SZ)
+		found = take_module(t, f, data + at, header);
+	free(data);
+	return found;
+}
+
+static void find_module(struct gopclntab *t, const struct elf_file *f, uint64_t header)
+{
+	for (size_t i = 0; i < sizeof(module_names) / sizeof(*module_names); i++)
+		if (find_module_in(t, f, module_names[i], header))
+			return;
+}
+
+/* Since Go 1.26, the header lacks the start of the code. */
 static int find_text(struct gopclntab *t, const struct elf_file *f, uint64_t section)
 {
 	if (t->entry_sz == 2 * sizeof(uint64_t))
 		return 0;
-	if (!t->text)
-		t->text = text_by_module(f, section + (uint64_t)(t->header - t->block));
+	find_module(t, f, section + (uint64_t)(t->header - t->block));
 	return is_code(f, t->text) ? 0 : -ENOENT;
 }
 
@@ -216,4 +252,44 @@ bool gopclntab__at(const struct gopclntab *t, uint64_t idx, struct go_function *
 	*out = (struct go_function){ e.addr, next.addr - e.addr,
 				     (const char *)t->header + t->names + name };
 	return true;
+}
+
+/* ---- their lines
+ * ----------------------------------------------------------------------------------
+ */
+
+#define PCDATA_INLINED 2 /* src/internal/abi/symtab.go */
+#define FUNCDATA_TREE  3
+
+bool gopclntab__places(const struct gopclntab *t, uint64_t idx, struct go_places *out)
+{
+	struct entry e = entry_at(t, idx);
+	size_t half = t->entry_sz / 2, left = t->sz - t->functions;
+	uint32_t value_cnt, tree_cnt;
+	struct cursor c;
+
+	if (e.at >= left || left - e.at < half)
+		return false;
+	/* struct _func: name, args, deferreturn and pcsp are before these */
+	c = cursor__on(t->header + t->functions + e.at + half, left - e.at - half);
+	cursor__bytes(&c, 4 * sizeof(uint32_t));
+	*out = (struct go_places){ .tree = GO_NO_TREE };
+	out->file = cursor__u32(&c);
+	out->line = cursor__u32(&c);
+	value_cnt = cursor__u32(&c);
+	out->unit = cursor__u32(&c);
+	if (t->has_start_line)
+		cursor__u32(&c);
+	tree_cnt = cursor__u32(&c) >> 24; /* function's ID, flags, a zero, this */
+	for (uint32_t i = 0; i < value_cnt && !c.err; i++) {
+		uint32_t at = cursor__u32(&c);
+
+		if (i == PCDATA_INLINED)
+			out->inlined = at;
+	}
+	if (t->trees && tree_cnt > FUNCDATA_TREE) {
+		cursor__bytes(&c, FUNCDATA_TREE * sizeof(uint32_t));
+		out->tree = cursor__u32(&c);
+	}
+	return !c.err;
 }

@@ -276,12 +276,13 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 	return 0;
 }
 
-/* Adds the line that the recording has: of a script. */
+/* Adds the line that the recording has. */
 static void add_own_line(struct builder *b, struct mapping_entry *m, const struct named_frame *f)
 {
 	struct found_line own = { .line = f->line };
 
-	own.file = intern(b, f->module.s, f->module.sz);
+	own.file = f->file.sz ? intern(b, f->file.s, f->file.sz)
+			      : intern(b, f->module.s, f->module.sz);
 	m->pb.has_filenames = m->pb.has_line_numbers = true;
 	buf__append(&b->lines, &own, sizeof(own));
 }

@@ -17,11 +17,12 @@ struct frame_text {
 /* One frame, with the fields of `stacktraces.frames`. Borrows its texts. */
 struct named_frame {
 	struct frame_text name, module, build_id;
+	struct frame_text file;	  /* of the line; empty: `module` is it */
 	uint64_t address, offset; /* their sum is the place, a link-time address in module */
 	uint64_t file_offset;
 	bool has_file_offset;
 	bool has_start; /* true if `address` is the start of a function without a name */
-	int32_t line;	/* in the script that `module` is; 0: none */
+	int32_t line;	/* in the source; 0: none */
 };
 
 /*

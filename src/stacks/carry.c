@@ -73,6 +73,7 @@ bool carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
 		frames[i].module = save_string(c, r, frames[i].module);
 		frames[i].build_id = save_string(c, r, frames[i].build_id);
 		frames[i].mark = save_string(c, r, frames[i].mark);
+		frames[i].file = save_string(c, r, frames[i].file);
 	}
 	return true;
 }
@@ -99,6 +100,7 @@ void carry__restore(struct carry *c, struct recording *r)
 			frames[i].module = restore_string(c, r, frames[i].module);
 			frames[i].build_id = restore_string(c, r, frames[i].build_id);
 			frames[i].mark = restore_string(c, r, frames[i].mark);
+			frames[i].file = restore_string(c, r, frames[i].file);
 		}
 		if (!recording__has_stack(r, saved.stack_id))
 			recording__add_stack(r, saved.stack_id, frames, saved.cnt);

@@ -110,6 +110,7 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 }
 
 #define INTERPRETER_MARK "interpreter"
+#define INLINED_MARK	 "go_inlined"
 
 static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 {
@@ -187,6 +188,12 @@ static void add_jit_name(struct row_frames *r, struct row_frame *row)
 	row->file_offset = 0;
 }
 
+static void add_line(struct row_frames *r, const struct code_line *l, struct row_frame *row)
+{
+	row->line = l->line <= INT32_MAX ? (int32_t)l->line : 0;
+	row->file = row->line && l->file ? intern(r, l->file) : 0;
+}
+
 static void add_name(struct row_frames *r, struct stack_frame *f)
 {
 	if (!f->symbol.name)
@@ -198,10 +205,25 @@ static void add_name(struct row_frames *r, struct stack_frame *f)
 		add_jit_name(r, &f->row);
 }
 
+/* Returns the number of functions that are inlined at the place of the frame. */
+static size_t find_lines(struct row_frames *r, const struct stack_frame *f,
+			 struct code_lines *lines)
+{
+	bool found = f->file && !f->jit && f->symbol.name &&
+		     symbolizer__lines(r->symbolizer, f->file, f->vaddr, lines);
+
+	return found ? lines->cnt - 1 : 0;
+}
+
 void row_frames__name(struct row_frames *r, struct stack_frame *f)
 {
+	struct code_lines lines = { 0 };
+
 	add_name(r, f);
-	if (f->file && f->file->origin)
+	f->has_inlined = find_lines(r, f, &lines) > 0;
+	if (lines.cnt)
+		add_line(r, &lines.v[lines.cnt - 1], &f->row);
+	if (f->file && f->file->origin && !f->has_inlined)
 		remember(r, &(struct known){ f->file->origin, f->row.file_offset, 0, f->row.module,
 					     f->row.mark, f->row });
 }
@@ -235,13 +257,29 @@ bool row_frames__user(struct row_frames *r, const struct frame *f, bool jit,
 	describe(r, f, jit, out);
 	if (out->file)
 		err = symbolizer__symbol(r->symbolizer, out->file, out->vaddr, &out->symbol);
-	if (err == -EAGAIN || jit) {
+	if (err != -EAGAIN && !jit)
+		row_frames__name(r, out);
+	if (err == -EAGAIN || jit || out->has_inlined) {
 		stack_frame__keep_file(out);
 		return false;
 	}
-	row_frames__name(r, out);
 	out->file = NULL;
 	return true;
+}
+
+size_t row_frames__inlined(struct row_frames *r, const struct stack_frame *f,
+			   struct row_frame out[CODE_LINES_MAX])
+{
+	struct code_lines lines = { 0 };
+	size_t cnt = f->has_inlined ? find_lines(r, f, &lines) : 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		out[i] = f->row;
+		out[i].name = lines.v[i].function ? intern(r, lines.v[i].function) : 0;
+		out[i].mark = intern(r, INLINED_MARK);
+		add_line(r, &lines.v[i], &out[i]);
+	}
+	return cnt;
 }
 
 void row_frames__script(struct row_frames *r, const struct script_call *c, struct stack_frame *out)

@@ -41,6 +41,10 @@ void row_frames__set_kernel(struct row_frames *, struct kallsyms *); /* borrowed
  */
 bool row_frames__user(struct row_frames *, const struct frame *, bool jit, struct stack_frame *out);
 void row_frames__name(struct row_frames *, struct stack_frame *);
+/* Describes the functions that are inlined at the place of a named frame, the innermost first, and
+ * returns their number. A frame with some is never described at once: it waits for the job. */
+size_t row_frames__inlined(struct row_frames *, const struct stack_frame *,
+			   struct row_frame out[CODE_LINES_MAX]);
 
 /* Describes a call of an interpreted program, about which everything is known. */
 void row_frames__script(struct row_frames *, const struct script_call *, struct stack_frame *out);

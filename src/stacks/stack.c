@@ -221,9 +221,19 @@ static bool describe(struct stacks *s, const struct frame *f, const struct stack
 
 static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
 {
-	for (size_t i = 0; i < cnt; i++)
-		s->frames[i] = frames[i].row;
-	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)
+	size_t at = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct row_frame inlined[CODE_LINES_MAX];
+		size_t more = row_frames__inlined(s->rows, &frames[i], inlined);
+
+		if (at + more + cnt - i <= TRACE_MAX) {
+			memcpy(s->frames + at, inlined, more * sizeof(*inlined));
+			at += more;
+		}
+		s->frames[at++] = frames[i].row;
+	}
+	if (recording__add_stack(s->recording, id, s->frames, at) != 0)
 		s->err = -ENOMEM;
 }
 

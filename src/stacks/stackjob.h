@@ -16,6 +16,7 @@ struct stack_frame {
 	char *jit_name;	       /* owned by the job: the published name */
 	bool asked;	       /* private: .symbol was looked up in the file */
 	bool mangled;	       /* private: its name must be demangled */
+	bool has_inlined;      /* private: row_frames__inlined() has some */
 	struct symbol symbol;  /* result; .name is NULL if there is none. Lives as long as the
 				  reference, or the job */
 };

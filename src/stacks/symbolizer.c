@@ -82,6 +82,17 @@ int symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
 	return err;
 }
 
+bool symbolizer__lines(struct symbolizer *s, const struct elf_file *f, uint64_t vaddr,
+		       struct code_lines *lines)
+{
+	bool found;
+
+	pthread_mutex_lock(&s->names);
+	found = elf_file__code_lines(f, vaddr, lines);
+	pthread_mutex_unlock(&s->names);
+	return found;
+}
+
 /* Returns false while the file's symbols are being read. */
 static bool name_frame(struct symbolizer *s, struct stack_frame *f)
 {

@@ -41,4 +41,8 @@ bool symbolizer__wait(struct symbolizer *, uint64_t patience_ns);
  */
 int symbolizer__symbol(struct symbolizer *, struct elf_file *, uint64_t vaddr, struct symbol *);
 
+/* Like elf_file__code_lines(), for the submitting thread. */
+bool symbolizer__lines(struct symbolizer *, const struct elf_file *, uint64_t vaddr,
+		       struct code_lines *);
+
 #endif

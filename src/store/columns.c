@@ -68,6 +68,7 @@ static const struct column frame_columns[] = {
 	FRAME(file_offset, UINT64, .nullable = true, .present = UINT32_MAX),
 	FRAME(mark, STRING, .nullable = true),
 	FRAME(line, INT32, .nullable = true),
+	FRAME(file, STRING, .nullable = true),
 };
 
 static const struct column stack_columns[] = {

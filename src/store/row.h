@@ -51,7 +51,8 @@ struct row_frame {
 	uint32_t build_id; /* lower-case hex; 0: none */
 	uint32_t mark;	   /* how the frame was found; 0: by call-frame information */
 	uint32_t has_file_offset;
-	int32_t line; /* in the source; 0: unknown */
+	int32_t line;  /* in the source; 0: unknown */
+	uint32_t file; /* of the line; 0: `module` is it, or unknown */
 	uint64_t address, offset, file_offset;
 };
 

@@ -24,6 +24,24 @@ bool elf_file__symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
  * built or the function has not been looked up before, or -ENOENT if there is no name. */
 int elf_file__known_symbol(struct elf_file *, uint64_t vaddr, struct symbol *);
 
+/* A place in the source. The strings live like symbol.name. */
+struct code_line {
+	const char *function; /* one that is inlined there; NULL: the symbol itself, or unknown */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;
+};
+
+#define CODE_LINES_MAX 32
+
+struct code_lines {
+	size_t cnt;
+	struct code_line v[CODE_LINES_MAX]; /* innermost first; the last one is the symbol itself */
+};
+
+/* Finds the lines at the link-time address, if the file's own symbols have them (Go) and were read
+ * before. Returns false if there are none. */
+bool elf_file__code_lines(const struct elf_file *, uint64_t vaddr, struct code_lines *);
+
 struct jobs;
 enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS, SYMBOL_MANGLED };
 /*

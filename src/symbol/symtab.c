@@ -21,6 +21,7 @@ void symtab__free(void *data)
 		range_map__free(&t->map);
 		free(t->functions);
 		buf__free(&t->raw);
+		buf__free(&t->lines_block);
 	}
 	free(t);
 }
@@ -178,6 +179,14 @@ static void shrink(struct symtab *t)
 	}
 }
 
+/* Without memory for them, there are none. */
+static void symtab_read_lines(struct symtab *t, const struct elf_file *f)
+{
+	if (go_lines__build(f, &t->lines_block) != 0 ||
+	    !go_lines__open(&t->lines, t->lines_block.data, t->lines_block.sz))
+		buf__free(&t->lines_block);
+}
+
 /* Reads the file through its own handle, and nothing that can change: another thread may be
  * counting references and reading its call-frame information. */
 static int read_symbols(struct symtab *t, const struct elf_file *f)
@@ -199,6 +208,7 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 	if (!err) {
 		collect(&l, &own);
 		err = fill(t, &l);
+		symtab_read_lines(t, &own);
 	}
 	symlist__free(&l);
 	elf_end(own.elf);
@@ -283,7 +293,8 @@ static int take_name(const struct symtab *t, const struct symtab_function *f, st
 static size_t symtab_sz(const struct symtab *t)
 {
 	return t->map.cnt * (sizeof(*t->map.starts) + sizeof(*t->map.owners)) +
-	       t->cnt * sizeof(*t->functions) + t->raw.sz + strtab__sz(t->names);
+	       t->cnt * sizeof(*t->functions) + t->raw.sz + t->lines_block.sz +
+	       strtab__sz(t->names);
 }
 
 void elf_file__set_symtab(struct elf_file *f, struct symtab *t)
@@ -320,4 +331,11 @@ int elf_file__known_symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sy
 
 	f->slots[ELF_SLOT_SYMBOLS].age = 0;
 	return t ? take_name(t, find(t, vaddr), sym) : -EAGAIN;
+}
+
+bool elf_file__code_lines(const struct elf_file *f, uint64_t vaddr, struct code_lines *out)
+{
+	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
+
+	return t && t->lines_block.sz && go_lines__at(&t->lines, vaddr, out);
 }

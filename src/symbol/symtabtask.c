@@ -15,15 +15,17 @@
 
 /* A table as one block:
  *	struct symtab_block       header
+ *	uint8_t[]                 lines_sz: .lines_block, and zeros up to a multiple of 8
  *	uint64_t[]                map_cnt: .starts of the map
  *	struct symtab_function[]  function_cnt
  *	uint32_t[]                map_cnt: .owners of the map
  *	char[]                    raw_sz: names, with NULs
  */
 struct symtab_block {
-	uint64_t map_cnt, function_cnt, raw_sz;
+	uint64_t map_cnt, function_cnt, raw_sz, lines_sz;
 };
 
+#define PADDED(sz)  (((sz) + 7) & ~(uint64_t)7)
 #define START_SZ    sizeof(uint64_t)
 #define OWNER_SZ    sizeof(uint32_t)
 #define FUNCTION_SZ sizeof(struct symtab_function)
@@ -31,8 +33,9 @@ struct symtab_block {
 /* Sets the table's parts to those in the block. */
 static void symtab_point_into(struct symtab *t, const struct symtab_block *b)
 {
+	t->lines_block = (struct buf){ .data = (uint8_t *)(b + 1), .sz = b->lines_sz };
 	t->map.cnt = b->map_cnt;
-	t->map.starts = (uint64_t *)(b + 1);
+	t->map.starts = (uint64_t *)((uint8_t *)(b + 1) + PADDED(b->lines_sz));
 	t->cnt = b->function_cnt;
 	t->functions = (struct symtab_function *)(t->map.starts + b->map_cnt);
 	t->map.owners = (uint32_t *)(t->functions + b->function_cnt);
@@ -44,10 +47,11 @@ static void symtab_point_into(struct symtab *t, const struct symtab_block *b)
 /* Returns 0 if the numbers are too large for a block. */
 static uint64_t symtab_block_sz(const struct symtab_block *b)
 {
-	if (b->map_cnt > BLOCK_MAX || b->function_cnt > BLOCK_MAX || b->raw_sz > BLOCK_MAX)
+	if (b->map_cnt > BLOCK_MAX || b->function_cnt > BLOCK_MAX || b->raw_sz > BLOCK_MAX ||
+	    b->lines_sz > BLOCK_MAX)
 		return 0;
-	return sizeof(*b) + b->map_cnt * (START_SZ + OWNER_SZ) + b->function_cnt * FUNCTION_SZ +
-	       b->raw_sz;
+	return sizeof(*b) + PADDED(b->lines_sz) + b->map_cnt * (START_SZ + OWNER_SZ) +
+	       b->function_cnt * FUNCTION_SZ + b->raw_sz;
 }
 
 bool symtab_block__is_sound(const void *block, size_t sz)
@@ -58,6 +62,8 @@ bool symtab_block__is_sound(const void *block, size_t sz)
 	if (sz < sizeof(*b) || symtab_block_sz(b) != sz || b->raw_sz == 0)
 		return false;
 	symtab_point_into(&t, b);
+	if (t.lines_block.sz && !go_lines__open(&t.lines, t.lines_block.data, t.lines_block.sz))
+		return false;
 	if (t.raw.data[t.raw.sz - 1] != '\0')
 		return false;
 	for (size_t i = 0; i < t.cnt; i++)
@@ -82,6 +88,8 @@ struct symtab *symtab__of_block(void *block, size_t sz)
 		return NULL;
 	}
 	symtab_point_into(t, block);
+	if (t->lines_block.sz)
+		go_lines__open(&t->lines, t->lines_block.data, t->lines_block.sz);
 	t->block = block;
 	return t;
 }
@@ -147,9 +155,12 @@ struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int
 /* Returns a file in memory, or -errno. */
 static int symtab_to_file(const struct symtab *t)
 {
-	const struct symtab_block head = { t->map.cnt, t->cnt, t->raw.sz };
+	const struct symtab_block head = { t->map.cnt, t->cnt, t->raw.sz, t->lines_block.sz };
+	static const uint8_t zeros[8];
 	const struct memfile_part parts[] = {
 		{ &head, sizeof(head) },
+		{ t->lines_block.data, t->lines_block.sz },
+		{ zeros, PADDED(t->lines_block.sz) - t->lines_block.sz },
 		{ t->map.starts, t->map.cnt * START_SZ },
 		{ t->functions, t->cnt * FUNCTION_SZ },
 		{ t->map.owners, t->map.cnt * OWNER_SZ },

@@ -89,7 +89,7 @@ def test_schema_is_the_documented_one(tmp_path):
     frames = pq.read_schema(files(rec, "stacktraces")[0])
     assert [(f.name, f.type) for f in frames.field("frames").type.value_type] == [
         ("name", pa.string()), ("address", pa.uint64()), ("offset", pa.uint64()), ("module", pa.string()),
-        ("build_id", pa.string()), ("file_offset", pa.uint64()), ("mark", pa.string()), ("line", pa.int32())]
+        ("build_id", pa.string()), ("file_offset", pa.uint64()), ("mark", pa.string()), ("line", pa.int32()), ("file", pa.string())]
     meta = pq.read_metadata(file)
     assert re.fullmatch(r"stacks version \S+ \(build \S+\)", meta.created_by)
     assert meta.metadata[b"stacks.schema_version"] == b"1" and meta.metadata[b"stacks.version"] and b"stacks.sources" in meta.metadata
@@ -141,7 +141,7 @@ STACKS = {
     5: [("\u00df\u20ac", "[kernel]", None, U64, 0, None)] * 300,
 }
 FIELDS = ["name", "module", "build_id", "address", "offset", "file_offset"]
-ORDER = ["name", "address", "offset", "module", "build_id", "file_offset", "mark", "line"]
+ORDER = ["name", "address", "offset", "module", "build_id", "file_offset", "mark", "line", "file"]
 
 
 def stack(stack_id, frames):
@@ -241,7 +241,7 @@ def test_statistics_bound_every_column(million, tmp_path):
 def test_statistics_of_list_leaves_bound_them(tmp_path):
     rec = write(tmp_path / "rec", script="".join(stack(i, f) for i, f in STACKS.items()) + row(kind="x"))
     group = pq.read_metadata(files(rec, "stacktraces")[0]).row_group(0)
-    flat = [{"mark": None, "line": None, **dict(zip(FIELDS, f))} for frames in STACKS.values() for f in frames]
+    flat = [{"mark": None, "line": None, "file": None, **dict(zip(FIELDS, f))} for frames in STACKS.values() for f in frames]
     empty = sum(not f for f in STACKS.values())
     for i, name in enumerate(ORDER, 2):
         chunk, values = group.column(i), [f[name] for f in flat]

@@ -22,7 +22,7 @@ static void look_up(struct elf_file *f, uint64_t vaddr)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 {
-	uint64_t head[3], *block;
+	uint64_t head[4] = { 0 }, *block; /* the last one: no lines, see fuzz_gopclntab.c */
 	struct elf_file f = { .fd = -1 };
 	struct symtab *t;
 
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 	block = malloc(sizeof(head) + sz - 2);
 	FUZZ_CHECK(block);
 	memcpy(block, head, sizeof(head));
-	memcpy(block + 3, data + 2, sz - 2);
+	memcpy(block + 4, data + 2, sz - 2);
 	t = symtab__of_block(block, sizeof(head) + sz - 2);
 	if (!t) {
 		free(block);

@@ -18,7 +18,7 @@ struct goimage {
 	Elf64_Phdr code;
 	Elf64_Shdr shdrs[6]; /* none, .text, the table, .go.module, .go.buildinfo, .shstrtab */
 	char names[72];
-	uint64_t module[23]; /* runtime's moduledata */
+	uint64_t module[41]; /* runtime's moduledata */
 	uint8_t table[];
 };
 
@@ -77,7 +77,9 @@ static inline struct goimage *goimage__make(const char *name, const void *table,
 				       .sh_size = sizeof(g->names) });
 	g->shdrs[5].sh_type = SHT_STRTAB;
 	g->module[0] = GOIMAGE_TABLE;
+	g->module[1] = GOIMAGE_TABLE + 1; /* the names; only roughly checked */
 	g->module[22] = GOIMAGE_TEXT;
+	g->module[40] = GOIMAGE_TABLE; /* trees of inlined functions, since Go 1.20 */
 	memcpy(g->table, table, sz);
 	return g;
 }

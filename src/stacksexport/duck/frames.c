@@ -8,7 +8,7 @@ static const struct {
 	bool is_text;
 } frame_fields[FRAME_FIELD_CNT] = {
 	{ "name", true },     { "address", false },	{ "offset", false }, { "module", true },
-	{ "build_id", true }, { "file_offset", false }, { "line", false },
+	{ "build_id", true }, { "file_offset", false }, { "line", false },   { "file", true },
 };
 
 /* Finds the place of each field in the struct; -1: absent. Returns false if a field has the wrong
@@ -94,6 +94,7 @@ void frames__get(const struct frames *v, idx_t at, struct named_frame *out)
 		.name = frames__text(v, FRAME_NAME, at),
 		.module = frames__text(v, FRAME_MODULE, at),
 		.build_id = frames__text(v, FRAME_BUILD_ID, at),
+		.file = frames__text(v, FRAME_FILE, at),
 		.address = address(v, FRAME_ADDRESS, at),
 		.offset = address(v, FRAME_OFFSET, at),
 		.file_offset = address(v, FRAME_FILE_OFFSET, at),

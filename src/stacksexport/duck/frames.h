@@ -15,6 +15,7 @@ enum frame_field {
 	FRAME_BUILD_ID,
 	FRAME_FILE_OFFSET,
 	FRAME_LINE,
+	FRAME_FILE,
 	FRAME_FIELD_CNT,
 };
 

@@ -69,11 +69,18 @@ static void search_run(struct framelines_search *f, uint32_t frame)
 {
 	const struct stack_frame *at = stackset__frame_at(f->stacks, frame);
 	struct line_query query = { at->address + at->offset, true };
-	struct lines *lines = binaries__lines(stackset__binaries(f->stacks),
-					      stackset__text(f->stacks, at->path).s,
-					      stackset__text(f->stacks, at->build_id).s);
+	const char *path = stackset__text(f->stacks, at->path).s;
+	const struct line own = { .file = at->file ? stackset__text(f->stacks, at->file).s : path,
+				  .line = at->line };
+	struct lines *lines;
 	uint32_t function = at->function;
 
+	if (at->line) {
+		search_take(&own, f);
+		return;
+	}
+	lines = binaries__lines(stackset__binaries(f->stacks), path,
+				stackset__text(f->stacks, at->build_id).s);
 	if (!lines || lines__at(lines, query, search_take, f) != 0)
 		search_append(f, function);
 }

@@ -193,6 +193,7 @@ static uint32_t frame_index(struct stackset *s, const struct named_frame *f)
 {
 	uint32_t name = stackset_intern(s, f->name), path = stackset_intern(s, f->module);
 	uint32_t build_id = stackset_intern(s, f->build_id);
+	uint64_t place = f->address + f->offset;
 	bool is_new;
 	uint32_t symbol = keymap__add(&s->symbol_keys, id_pair(name, path),
 				      id_pair(build_id, f->name.s != NULL), &is_new);
@@ -204,11 +205,18 @@ static uint32_t frame_index(struct stackset *s, const struct named_frame *f)
 		return KEYMAP_NONE;
 	s->frames = frames;
 	if (symbol != KEYMAP_NONE)
-		index = keymap__add(&s->frame_keys, symbol, f->address + f->offset, &is_new);
+		index = keymap__add(&s->frame_keys, symbol, place ? place : (uint64_t)f->line,
+				    &is_new); /* scripts have lines only */
 	if (index != KEYMAP_NONE && is_new)
-		frames[index] = (struct stack_frame){ function_of(s, f), path,	    build_id,
-						      f->address,	 f->offset, f->file_offset,
-						      f->has_file_offset };
+		frames[index] = (struct stack_frame){ .function = function_of(s, f),
+						      .path = path,
+						      .build_id = build_id,
+						      .address = f->address,
+						      .offset = f->offset,
+						      .file_offset = f->file_offset,
+						      .has_file_offset = f->has_file_offset,
+						      .file = stackset_intern(s, f->file),
+						      .line = f->line };
 	return index;
 }
 

@@ -34,6 +34,8 @@ struct stack_frame {
 	uint32_t function, path, build_id; /* path: the module as the process saw it */
 	uint64_t address, offset, file_offset;
 	bool has_file_offset;
+	uint32_t file; /* of the line, or 0 */
+	int32_t line;  /* that the recording has; 0: none */
 };
 
 struct stackset;
