@@ -10,9 +10,14 @@ $(TEST_LIB): $(TEST_OBJS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsP $@ $^
 
+# A test is linked in a third of the time by gold (setup-tests installs it), and compiled in two thirds of it without -O2.
+TEST_LINK := $(if $(CROSS),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
+TEST_CFLAGS := -Og -g1 -Wno-maybe-uninitialized
+$(BUILD)/tests/test_stacks_tracing: TEST_CFLAGS := # reads the code that a probe becomes
+
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests/unit $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) -lcmocka \
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -Itests/unit $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/slowfs: tests/tools/slowfs.c
@@ -50,7 +55,7 @@ $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/script.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/script.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--from, --to and the other options that select a part of a recording, in every subcommand."""
 import json
+import shutil
 
 import pytest
 
@@ -11,8 +12,8 @@ from test_export_top import sections
 SPAN = dict(span_id=7, trace_name="GET /")
 
 
-@pytest.fixture
-def waiting(tmp_path):
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory):
     """One thread that sleeps from 10 s to 40 s of 60 s, and can run the last two of these; one that sleeps in turns."""
     b = Batch()
     b.slice(0, 10 * SECOND, "sleeping", names("long"), pid=1, tgid=1, command="one", thread="worker", cgroup="/a/b")
@@ -22,7 +23,7 @@ def waiting(tmp_path):
                 **(SPAN if at < 30 else {}))
         b.profile((at + 1) * SECOND, names("run"), pid=2, tgid=2, command="two", cgroup="/ab")
     b.add("lost", 5 * SECOND, duration=SECOND, amount=3, lost_kind="switch", reason="ring_full", tgid=0, pid=0, command="")
-    return b.write(tmp_path / "waiting")
+    return b.write(tmp_path_factory.mktemp("selection") / "waiting")
 
 
 def rows(rec, sql, *args):
@@ -36,12 +37,14 @@ def waits(rec, *args):
     return {r[0]: r[1:] for r in rows(rec, sql, *args) if r[0]}
 
 
-@pytest.fixture(params=["in order", "sorted"])
-def recording(request, waiting):
+@pytest.fixture(scope="module", params=["in order", "sorted"])
+def recording(request, waiting, tmp_path_factory):
     """Both ways of pairing rows: files without the collector's key are sorted (sql/is_in_order.sql)."""
-    if request.param == "sorted":
-        Batch().add("exec", 1).write(waiting, 2, metadata={})
-    return waiting
+    if request.param == "in order":
+        return waiting
+    copy = shutil.copytree(waiting, tmp_path_factory.mktemp("sorted") / "waiting")
+    Batch().add("exec", 1).write(copy, 2, metadata={})
+    return copy
 
 
 def test_a_wait_counts_with_the_part_that_lies_in_the_range(recording):
@@ -167,14 +170,21 @@ GROUPS = {"command": {"one", "two"}, "process": {"one 1", "two 2"}, "thread": {"
           "container": {"[no container]"}, "span": {"[no span]", "GET /"}, "host": {"here"}}
 
 
+def folded(rec, *args):
+    return [line.rsplit(" ", 1) for line in run("folded", "offcpu_stacks.sql", "-r", rec, *args).stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def offcpu_sum(recording):
+    return sum(int(n) for _, n in folded(recording))
+
+
 @pytest.mark.parametrize("by", GROUPS)
-def test_profiles_have_groups_at_the_root(recording, by):
+def test_profiles_have_groups_at_the_root(recording, offcpu_sum, by):
     """All time is in a group, however the rows are paired."""
-    def folded(*args):
-        return [line.rsplit(" ", 1) for line in run("folded", "offcpu_stacks.sql", "-r", recording, *args).stdout.splitlines()]
-    grouped = folded("--by", by)
+    grouped = folded(recording, "--by", by)
     assert {stack.split(";")[0] for stack, _ in grouped} == GROUPS[by]
-    assert sum(int(n) for _, n in grouped) == sum(int(n) for _, n in folded())
+    assert sum(int(n) for _, n in grouped) == offcpu_sum
 
 
 def test_many_groups_are_one(tmp_path):

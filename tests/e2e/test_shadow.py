@@ -43,7 +43,7 @@ def test_no_walk_is_wrong(programs, case):
 
 @pytest.mark.parametrize("example, args", [("cpu", ["0"]), ("deep", []), ("lock", [])])
 def test_examples_are_walked_to_the_root(programs, example, args):
-    counts, text = step("--max", "250000", EXAMPLES / example, *args)
+    counts, text = step("--max", "100000", EXAMPLES / example, *args)
     assert_none_is_wrong(counts, text)
     assert counts["whole"] > 0.999 * counts["walks"], text
 

@@ -172,19 +172,19 @@ def test_many_stacks_are_read_back(tmp_path):
     assert done.returncode == 1
 
 
-ROWS = 1_000_000
+ROWS = 300_000  # three row groups
 
 
 @pytest.fixture(scope="module")
-def million(tmp_path_factory):
-    path = tmp_path_factory.mktemp("million") / "rec"
+def many(tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "rec"
     yield write(path, f"generate={ROWS}", "batch_ns=100000000000")
     shutil.rmtree(path)
 
 
-def test_a_million_rows_are_read_back(million):
+def test_rows_of_several_row_groups_are_read_back(many):
     """Computes the same rows with the same formulas in SQL: no row more, no row less."""
-    assert len(files(million)) == 1 and pq.read_metadata(files(million)[0]).num_row_groups == 10
+    assert len(files(many)) == 1 and pq.read_metadata(files(many)[0]).num_row_groups == 3
     db = duckdb.connect()
     db.execute(f"""CREATE TABLE want AS SELECT 1700000000000000000 + (i + i * 7919 % 1000) * 1000 AS timestamp,
         (i * i % 1000003)::BIGINT AS duration, 'kind' || i % 11 AS kind, (i % 64 - 32)::INTEGER AS cpu, (i // 5000)::INTEGER AS tgid,
@@ -193,16 +193,16 @@ def test_a_million_rows_are_read_back(million):
         if(i % 5 > 0, (18446744073709551615 - i % 1009)::UBIGINT, NULL) AS ustack_id, if(i % 7 > 0, i % 100 - 50, NULL) AS runnable,
         1::INTEGER AS weight, NULL::VARCHAR AS reason FROM range({ROWS}) t(i)""")
     columns = ", ".join(d[0] for d in db.execute("DESCRIBE want").fetchall())
-    arrow = pq.ParquetFile(files(million)[0], page_checksum_verification=True).read()
-    for source in (f"read_parquet('{files(million)[0]}')", "arrow"):
+    arrow = pq.ParquetFile(files(many)[0], page_checksum_verification=True).read()
+    for source in (f"read_parquet('{files(many)[0]}')", "arrow"):
         assert db.execute(f"SELECT count(*) FROM {source}").fetchone() == (ROWS,)
         for a, b in (("want", source), (source, "want")):
             assert db.execute(f"SELECT count(*) FROM (SELECT {columns} FROM {a} EXCEPT ALL SELECT {columns} FROM {b})").fetchone() == (0,)
     assert arrow.num_rows == ROWS
 
 
-def test_row_groups_are_sorted(million):
-    file = pq.ParquetFile(files(million)[0])
+def test_row_groups_are_sorted(many):
+    file = pq.ParquetFile(files(many)[0])
     for g in range(file.num_row_groups):
         times = file.read_row_group(g, columns=["timestamp"])["timestamp"].to_pylist()
         assert times == sorted(times) and len(times) == 100000
@@ -233,8 +233,8 @@ def assert_statistics(path):
                 assert (chunk.statistics.min, chunk.statistics.max) == (low, high), name
 
 
-def test_statistics_bound_every_column(million, tmp_path):
-    assert_statistics(files(million)[0])
+def test_statistics_bound_every_column(many, tmp_path):
+    assert_statistics(files(many)[0])
     assert_statistics(files(write(tmp_path / "edges", script="".join(row(**r) for r in EDGES)))[0])
 
 
@@ -251,9 +251,9 @@ def test_statistics_of_list_leaves_bound_them(tmp_path):
         assert chunk.num_values == len(values) + empty
 
 
-def test_readers_may_skip_by_statistics(million):
+def test_readers_may_skip_by_statistics(many):
     """The result of a filter must not depend on the use of the bounds."""
-    path = str(files(million)[0])
+    path = str(files(many)[0])
     whole = pq.read_table(path)  # noqa: F841 (DuckDB finds it by its name)
     db = duckdb.connect()
     field, u64 = pc.field, pa.uint64()
@@ -261,9 +261,9 @@ def test_readers_may_skip_by_statistics(million):
         ("span_id > 18000000000000000000", field("span_id") > pa.scalar(18 * 10**18, u64)),
         ("ustack_id = 18446744073709551615", field("ustack_id") == pa.scalar(U64, u64)),
         ("command = 'command-77'", field("command") == "command-77"),
-        ("timestamp > 1700000000999900000", field("timestamp") > 1700000000999900000),
+        ("timestamp > 1700000000299900000", field("timestamp") > 1700000000299900000),
         ("cpu = -32", field("cpu") == -32),
-        ("file = 'file 500000'", field("file") == "file 500000"),
+        ("file = 'file 200000'", field("file") == "file 200000"),
     ):
         want = db.execute(f"SELECT count(*) FROM whole WHERE {where}").fetchone()[0]
         assert want > 0
@@ -271,9 +271,9 @@ def test_readers_may_skip_by_statistics(million):
         assert pq.read_table(path, filters=filters).num_rows == want
 
 
-def test_encodings_fit_the_columns(million):
+def test_encodings_fit_the_columns(many):
     """Times as deltas, repeated values by dictionary, unique names plain."""
-    meta = pq.read_metadata(files(million)[0]).row_group(0)
+    meta = pq.read_metadata(files(many)[0]).row_group(0)
     encodings = {meta.column(i).path_in_schema: set(meta.column(i).encodings) for i in range(meta.num_columns)}
     assert "DELTA_BINARY_PACKED" in encodings["timestamp"]
     for name in ("kind", "cpu", "command", "ustack_id", "weight"):

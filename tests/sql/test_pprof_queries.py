@@ -90,12 +90,12 @@ def allocations(b, mine, other):
     b.add("free", 800, names("free", "main"), amount=200, weight=2, id=2, duration=99, **mine)
 
 
-@pytest.fixture
-def rec(tmp_path, program):
+@pytest.fixture(scope="module")
+def rec(tmp_path_factory, program):
     b, mine, other = Batch(), dict(buildid=program[1]), dict(command="other", buildid=b"")
     for part in (cpu, switches, amounts, memory, spans, forks, allocations):
         part(b, mine, other)
-    return b.write(tmp_path / "rec")
+    return b.write(tmp_path_factory.mktemp("pprof") / "rec")
 
 
 SLEPT = ("schedule", "lock", "main")
@@ -153,6 +153,23 @@ def names_of(db, stack):
 
 
 BY_COMMAND, BY_BUILDID, BY_BOTH = ("command",), ("buildid",), ("command", "buildid")
+FORMER = {  # of queries whose former names are not built like those of the others
+    ("rss_ustacks_growth", BY_COMMAND): "ustack_rss_growth_for_command",
+}
+
+
+def name_of(path, given):
+    """The name to call a query by: each former name, of one parameter, goes on working."""
+    if given == BY_BOTH:
+        return path.name
+    return FORMER.get((path.stem, given), f"{path.stem}_for_{given[0]}")
+
+
+def profile(rec, name, args, out):
+    """The samples of the profile that stacksexport makes."""
+    p = subprocess.run([EXPORT, "pprof", name, *args, "-r", rec, "--output", out], capture_output=True, text=True, timeout=60, cwd="/")
+    assert p.returncode == 0, p.stderr
+    return Raw(out).samples
 
 
 @pytest.mark.parametrize("given", [BY_COMMAND, BY_BUILDID, BY_BOTH], ids="+".join)
@@ -160,16 +177,13 @@ BY_COMMAND, BY_BUILDID, BY_BOTH = ("command",), ("buildid",), ("command", "build
 def test_shipped_queries_give_the_known_answers(rec, path, given, program, tmp_path):
     """In stacksexport and in a newer DuckDB, with the same correct result."""
     args = [a for p in given for a in {"command": ["-c", "prog"], "buildid": ["-b", program[0]]}[p]]
-    p = subprocess.run([EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], capture_output=True, text=True, timeout=60, cwd="/")
-    assert p.returncode == 0, p.stderr
-    ours = Raw(tmp_path / "p").samples
+    ours = profile(rec, name_of(path, given), args, tmp_path / "p")
     sql, db = path.read_text(), shell(rec)
     for name, value in ("command", "prog"), ("buildid", program[1].hex()):
         sql = sql.replace(f"?{name}", value) if name in given else sql.replace(f"'?{name}'", "NULL")
     theirs = {names_of(db, stack): (n, v) for stack, n, v in db.execute(sql).fetchall()}
     assert ours == theirs
-    expected = EXPECTED[path.stem]
-    assert ours == expected
+    assert ours == EXPECTED[path.stem]
 
 
 @pytest.mark.parametrize("query, stack", [("usdt_ustack_trace_wait", ("f", "s")), ("span_time", ("f", "running", "s"))])
@@ -193,22 +207,10 @@ def test_heads_state_the_question(path):
     assert "count:" in "".join(head)
 
 
-FORMER = {"rss_ustacks_growth": ["rss_ustacks_growth_for_buildid", "ustack_rss_growth_for_command"]}
-
-
-@pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
-def test_former_names_give_the_same_profile(rec, path, tmp_path):
-    given = lambda name: subprocess.run([EXPORT, "pprof", name, "-c", "prog", "-r", rec, "--output", tmp_path / "p"], check=True, cwd="/") and Raw(tmp_path / "p").samples
-    expected = given(path.name)
-    for former in FORMER.get(path.stem, [f"{path.stem}_for_command.sql", f"sql/pprof/{path.stem}_for_buildid.sql"]):
-        assert given(former) == expected
-
-
 @pytest.mark.parametrize("path", QUERIES, ids=lambda p: p.stem)
 def test_without_parameters_everything_counts(rec, path, tmp_path):
-    count = lambda *args: sum(n for n, _ in Raw(tmp_path / "p").samples.values()) if subprocess.run(
-        [EXPORT, "pprof", path.name, *args, "-r", rec, "--output", tmp_path / "p"], check=True, cwd="/") else 0
-    assert count() >= count("-c", "prog") > 0
+    everything = profile(rec, path.name, [], tmp_path / "p")
+    assert sum(n for n, _ in everything.values()) >= sum(n for n, _ in EXPECTED[path.stem].values()) > 0
 
 
 SHOWS_SPANS = [("pprof", "span_time"), ("pprof", "usdt_ustack_trace_wait"), ("query", "span_breakdown"),
