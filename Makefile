@@ -65,7 +65,7 @@ capture_MAY := base worker event elf
 formats_MAY := base event
 pprof_MAY := base worker event elf symbol cfi
 collector_MAY := base worker event elf process symbol jit runtime cfi unwind store stacks capture
-stacksexport_MAY := base worker event elf symbol cfi pprof
+stacksexport_MAY := base worker event elf symbol cfi store pprof
 stacktrace_MAY := base worker event elf process symbol jit cfi unwind formats pprof
 libstacktrace_MAY := base worker event elf process symbol jit cfi unwind
 LAYERS := base worker event elf process symbol jit runtime cfi unwind store stacks capture formats pprof collector stacksexport \
@@ -77,7 +77,7 @@ layer_objs = $(call objs,$($(1)_MAY) $(1))
 collector_OBJS := $(call layer_objs,collector)
 collector_LIBS := -lbpf -ldw -lelf -lnettle -lzstd -llzma -lz -liberty -lcap -lpthread
 stacksexport_OBJS := $(call layer_objs,stacksexport) $(BUILD)/gen/profile.pb-c.o $(BUILD)/gen/perfetto.pb-c.o $(BUILD)/gen/web_assets.o
-stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -lncursesw -ltinfo -lnettle -ldw -lelf -llzma -lz -liberty -lpthread -lm \
+stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansson -lncursesw -ltinfo -lnettle -ldw -lelf -lzstd -llzma -lz -liberty -lpthread -lm \
 	-Wl,-rpath,'$$ORIGIN/../lib/stacks'
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread

@@ -15,7 +15,7 @@ TEST_LINK := $(if $(CROSS),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
 TEST_CFLAGS := -Og -g1 -Wno-maybe-uninitialized
 $(BUILD)/tests/test_stacks_tracing: TEST_CFLAGS := # reads the code that a probe becomes
 
-$(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+$(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so | $(BUILD)/share/stacks/sql
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -Itests/unit $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib

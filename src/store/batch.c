@@ -38,6 +38,18 @@ void batch__free(struct batch *b)
 	free(b);
 }
 
+struct batch *batch__view(const struct batch *b, size_t cnt)
+{
+	size_t sz = sizeof(*b) + b->table->column_cnt * sizeof(*b->vectors);
+	struct batch *view = malloc(sz);
+
+	if (!view)
+		return NULL;
+	memcpy(view, b, sz);
+	view->cnt = cnt;
+	return view;
+}
+
 size_t batch__sz(const struct batch *b)
 {
 	size_t sz = sizeof(*b);

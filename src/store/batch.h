@@ -29,6 +29,10 @@ struct batch {
 struct batch *batch__new(const struct table *, size_t cap, size_t list_cap);
 void batch__free(struct batch *);
 
+/* Returns a batch with the vectors of `b`, which must live longer, and another number of rows: what
+ * reads it gives the order of rows. Only for a table without a list. free() it. NULL: no memory. */
+struct batch *batch__view(const struct batch *b, size_t cnt);
+
 /* Returns the bytes of its rows. */
 size_t batch__sz(const struct batch *);
 

@@ -13,6 +13,7 @@
 #include "store/schema.h"
 
 #define MAGIC	       "PAR1"
+#define VERSION_KEY    "stacks.schema_version"
 #define SCHEMA_VERSION "1" /* of the columns; grows if a column changes its meaning */
 
 struct row_group {
@@ -23,7 +24,7 @@ struct row_group {
 struct parquet {
 	const struct table *table;
 	size_t leaf_cnt;
-	const char *sources;
+	const char *sources, *version_key;
 	struct sink sink;
 	struct chunk_writer writer;
 	struct leaf leaf;
@@ -63,6 +64,7 @@ struct parquet *parquet__new(const struct table *table, int fd, const struct par
 	p->table = table;
 	p->leaf_cnt = schema__leaf_cnt(table);
 	p->sources = o->sources;
+	p->version_key = o->version_key ? o->version_key : VERSION_KEY;
 	p->sink.fd = fd;
 	sink__append(&p->sink, MAGIC, 4);
 	if (chunk_writer__init(&p->writer, &p->sink, o->zstd_level) != 0) {
@@ -123,25 +125,46 @@ static int write_chunks(struct parquet *p, const struct batch *b, struct row_gro
 	return err;
 }
 
+/* `order`: the rows of the batch in the order in which they are written; NULL: unchanged. */
+static int write_group(struct parquet *p, const struct batch *b, const struct strings *strings,
+		       const uint32_t *order)
+{
+	struct row_group *g = next_group(p);
+
+	if (!g)
+		return -ENOMEM;
+	p->leaf.strings = strings;
+	g->row_cnt = b->cnt;
+	p->row_cnt += b->cnt;
+	return write_chunks(p, b, g, order);
+}
+
 int parquet__write(struct parquet *p, const struct batch *b, const struct strings *strings)
 {
-	struct row_group *g;
 	uint32_t *order = NULL;
 	int err = 0;
 
 	if (!b->cnt)
 		return 0;
-	g = next_group(p);
-	if (!g)
-		return -ENOMEM;
 	if (p->table->sorted)
 		order = batch__order(b, &err);
-	p->leaf.strings = strings;
-	g->row_cnt = b->cnt;
-	p->row_cnt += b->cnt;
 	if (!err)
-		err = write_chunks(p, b, g, order);
+		err = write_group(p, b, strings, order);
 	free(order);
+	return err;
+}
+
+int parquet__write_rows(struct parquet *p, const struct batch *b, const struct strings *strings,
+			const struct batch_rows *rows)
+{
+	struct batch *some;
+	int err;
+
+	if (!rows->cnt)
+		return 0;
+	some = batch__view(b, rows->cnt);
+	err = some ? write_group(p, some, strings, rows->rows) : -ENOMEM;
+	free(some);
 	return err;
 }
 
@@ -228,7 +251,7 @@ static void put_footer(struct parquet *p, struct buf *out, const struct place *p
 	for (size_t g = 0; g < p->group_cnt; g++)
 		put_row_group(&t, p, g, places + g * p->leaf_cnt);
 	thrift__list(&t, 5, THRIFT_STRUCT, 3);
-	put_key(&t, "stacks.schema_version", SCHEMA_VERSION);
+	put_key(&t, p->version_key, SCHEMA_VERSION);
 	put_key(&t, "stacks.version", STACKS_VERSION);
 	put_key(&t, "stacks.sources", p->sources);
 	thrift__string(&t, 6, "stacks version " STACKS_VERSION " (build " STACKS_VERSION ")");

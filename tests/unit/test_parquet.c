@@ -130,7 +130,8 @@ static struct batch *toy_batch(void)
 static void a_file_equals_the_golden_one(void **state)
 {
 	int fd = memfd_create("toy", 0);
-	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 0, "profile" });
+	struct parquet *p =
+		parquet__new(&toy_table, fd, &(struct parquet_options){ 0, "profile", NULL });
 	struct batch *b = toy_batch();
 	uint8_t file[4096];
 	ssize_t sz;
@@ -162,7 +163,8 @@ static void a_file_equals_the_golden_one(void **state)
 static void a_file_without_rows_is_valid(void **state)
 {
 	int fd = memfd_create("empty", 0);
-	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
+	struct parquet *p =
+		parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile", NULL });
 	struct batch *b = batch__new(&toy_table, 1, 0);
 
 	(void)state;
@@ -177,7 +179,8 @@ static void a_file_without_rows_is_valid(void **state)
 static void a_full_disk_is_reported(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
-	struct parquet *p = parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile" });
+	struct parquet *p =
+		parquet__new(&toy_table, fd, &(struct parquet_options){ 1, "profile", NULL });
 	struct batch *b = toy_batch();
 
 	(void)state;

@@ -9,12 +9,14 @@
 
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
+#include "stacksexport/fleet/mergeevents.h"
 #include "stacksexport/fleet/mergefacts.h"
-#include "stacksexport/fleet/mergeranges.h"
 
 /* DuckDB makes Bloom filters for the columns with a dictionary. */
-#define COPY_OPTIONS                                                                     \
-	"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880, " \
+/* A stack has some dozens of frames with texts: row groups are small, so that they fit into memory.
+ */
+#define COPY_OPTIONS                                                                   \
+	"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192, " \
 	"USE_TMP_FILE false"
 
 static int no_memory(void)
@@ -206,22 +208,47 @@ static int blame_inputs(struct merger *m, const char *words)
 	}
 	if (bad)
 		return -EAGAIN;
-	log__error("cannot merge: %s", words ? words : "out of memory");
+	log__error("cannot merge: %s", words && *words ? words : "the inputs cannot be read");
 	return -EIO;
 }
 
-/* Makes the view from which sql/merge/events.sql reads, and counts its rows. */
-static int divide_events(struct merger *m, uint64_t *cnt)
+/* Leaves out all inputs of the unit. All have the same columns, and the table cannot take these. */
+static int leave_out_all(struct merger *m, const char *why)
+{
+	for (size_t i = 0; i < m->unit.cnt; i++) {
+		struct merge_batch *b = m->unit.batches[i];
+		char *path = merge_inputs__path(&m->in, b, m->unit.part.table);
+
+		log__warn("left out: %s: %s", path ? path : "?", why);
+		free(path);
+		b->is_bad = true;
+	}
+	return -EAGAIN;
+}
+
+static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt)
 {
 	const struct merge_unit *u = &m->unit;
-	uint64_t with_values = 0;
-	int err = set_files(m, 0, u->cnt);
+	struct merge_events events = { .db = &m->db, .path = staging, .dir = m->fleet.dir };
+	struct buf sources = { 0 };
+	char why[MERGE_WHY_SZ];
+	int err = read_sources(m, &sources);
 
-	for (size_t i = 0; i < u->cnt; i++)
-		with_values |= u->batches[i]->files[FLEET_EVENTS].with_values;
+	for (size_t i = 0; i < u->cnt; i++) {
+		events.with_values |= u->batches[i]->files[FLEET_EVENTS].with_values;
+		events.at_most += u->batches[i]->files[FLEET_EVENTS].row_cnt;
+	}
+	events.sources = (const char *)sources.data;
 	if (!err)
-		err = merge_ranges__make_view(&m->db, with_values, cnt);
-	return err == -EIO ? blame_inputs(m, NULL) : err;
+		err = set_files(m, 0, u->cnt);
+	if (!err)
+		err = merge_events__write(&events, row_cnt, why);
+	if (err == -EIO)
+		err = blame_inputs(m, why);
+	else if (err == -EBADMSG)
+		err = leave_out_all(m, why);
+	buf__free(&sources);
+	return err;
 }
 
 static int copy_rows(struct merger *m, const char *staging, uint64_t *row_cnt)
@@ -284,29 +311,16 @@ static int commit(struct merger *m, uint64_t row_cnt)
 	return err;
 }
 
-static int check_count(const struct merger *m, uint64_t expected, uint64_t row_cnt)
-{
-	if (m->unit.part.table != FLEET_EVENTS || expected == row_cnt)
-		return 0;
-	log__error("cannot merge: %" PRIu64 " of %" PRIu64
-		   " rows were written; nothing was changed",
-		   row_cnt, expected);
-	return -EIO;
-}
-
 int merge_unit__write(struct merger *m)
 {
 	char *staging = fleet__staging(&m->fleet, &m->unit.part);
-	uint64_t expected = 0, row_cnt = 0;
+	uint64_t row_cnt = 0;
 	struct stat st = { 0 };
 	int err = staging ? set_bounds(m) : no_memory();
 
-	if (!err && m->unit.part.table == FLEET_EVENTS)
-		err = divide_events(m, &expected);
 	if (!err)
-		err = copy_rows(m, staging, &row_cnt);
-	if (!err)
-		err = check_count(m, expected, row_cnt);
+		err = (m->unit.part.table == FLEET_EVENTS ? write_events : copy_rows)(m, staging,
+										      &row_cnt);
 	if (!err && stat(staging, &st) == 0 && !row_cnt)
 		unlink(staging);
 	if (!err)

@@ -12,7 +12,7 @@ struct merger {
 	struct db db;
 	struct merge_ledger ledger;
 	struct merge_inputs in;
-	char *sql[FLEET_TABLE_CNT]; /* sql/merge/TABLE.sql */
+	char *sql[FLEET_TABLE_CNT]; /* sql/merge/TABLE.sql; NULL: events */
 	struct merge_unit unit;
 	uint64_t part_cnt, row_cnt, read_sz, written_sz; /* so far */
 };
