@@ -187,9 +187,10 @@ differential: setup-tests
 	@tests/differential/setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/compare_walks
 	@tests/differential/run
+	@$(DEPS)/venv/bin/python tests/differential/stopped.py
 
-## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz, fleet; hours, goes on after a failure
-NIGHTLY := clang tsan single-step check-all differential test-vm fuzz fleet
+## nightly: all checks that take too long for test: clang, tsan, single-step, check-all, differential, test-vm, fuzz, fleet, runtimes; hours, goes on after a failure
+NIGHTLY := clang tsan single-step check-all differential test-vm fuzz fleet runtimes
 .PHONY: nightly $(NIGHTLY)
 nightly: setup-tests
 	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(MAKE) --no-print-directory -k $(NIGHTLY)
@@ -224,6 +225,16 @@ fleet: setup-tests
 	@tools/setup fleet
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@PYTHONPATH=tests:tests/cli $(DEPS)/fleet/bin/python -m pytest -q -rs -p per_test_timeout -p no:cacheprovider tests/fleet
+
+## runtimes: run the tests of Python, Java, Node, Ruby and PHP with the other versions in .deps/runtimes/NAME/bin, too (see docs/testing.md)
+.PHONY: runtimes
+RUNTIMES := $(abspath $(wildcard $(DEPS)/runtimes/*/bin))
+listed = $(subst $() $(),:,$(filter-out %-config %.py,$(wildcard $(addsuffix /$(1),$(RUNTIMES)))))
+runtimes: setup-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@STACKS_PYTHONS=$${STACKS_PYTHONS-$(call listed,python3.*)} STACKS_JAVAS=$${STACKS_JAVAS-$(call listed,java)} STACKS_NODES=$${STACKS_NODES-$(call listed,node)} \
+	STACKS_RUBIES=$${STACKS_RUBIES-$(call listed,ruby)} STACKS_PHPS=$${STACKS_PHPS-$(call listed,php)} \
+	PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_python.py tests/e2e/test_java.py tests/e2e/test_node.py tests/e2e/test_ruby.py tests/e2e/test_php.py
 
 ## bench: measure costs and print them as tables
 bench: setup-tests

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Prints costs as Markdown tables. The figures hold for this machine and this run: read the ratios.
 
-bench.py [sampling|switches|sources|unwinder|streams|writer|queries|scale]…: without arguments, all of them.
+bench.py [sampling|switches|sources|unwinder|streams|writer|runtimes|queries|scale]…: without arguments, all of them.
 sources=NAME,NAME… selects sources."""
 import os
 import pathlib
@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import queries
+import runtimes
 import scale
 import sources
 import streams
@@ -151,6 +152,7 @@ PARTS = {
     "unwinder": unwinder.measure,
     "streams": streams.streams,
     "writer": writer,
+    "runtimes": runtimes.measure,
     "queries": queries.measure,
     "scale": scale.measure,
     "sources": sources.measure,

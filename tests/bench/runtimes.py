@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the calls of interpreted programs cost at each sample: 20 different functions, with and without runtimes in turns."""
+import resource
+import shutil
+import subprocess
+import time
+
+from measure import ROOT, Run, row, say
+
+SECONDS = 4
+TURNS = 3
+CALLS = 20
+PY_SPY = ROOT / ".deps/differential/bin/py-spy"  # of tests/differential/setup
+
+
+def python_program():
+    yield "def f0():\n    x = 0\n    while True: x += 1"
+    yield from (f"def f{i}(): return f{i - 1}()" for i in range(1, CALLS - 1))
+    yield f"f{CALLS - 2}()"
+
+
+def ruby_program():
+    yield "def f0\n  x = 0\n  while true\n    x += 1\n  end\nend"
+    yield from (f"def f{i} = f{i - 1}" for i in range(1, CALLS - 1))
+    yield f"f{CALLS - 2}"
+
+
+def php_program():
+    yield "<?php\nfunction f0() { for ($x = 0;;) $x++; }"
+    yield from (f"function f{i}() {{ return f{i - 1}(); }}" for i in range(1, CALLS - 1))
+    yield f"f{CALLS - 2}();"
+
+
+PROGRAMS = {"python3": python_program, "ruby": ruby_program, "php": php_program}
+
+
+def cost(folder, program, *options):
+    """ns of BPF per recorded sample. Those of other programs are dropped at their start and count as part of it."""
+    r = Run(folder, "-p", "profile:u:499", "--pid", str(program.pid), *options)
+    time.sleep(SECONDS)
+    r.stop()
+    return r.bpf_ns / max(r.rows, 1)
+
+
+def beside_py_spy(tmp, program):
+    say("CPU of the collector and of py-spy record --native, at 99 Hz, on the same Python program")
+    r = Run(tmp / "beside", "-p", "profile:u:99", "--pid", str(program.pid))
+    r.settle()
+    time.sleep(SECONDS)
+    r.stop()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([PY_SPY, "record", "--native", "-r", "99", "-d", str(SECONDS), "-f", "raw", "-o", tmp / "by_py_spy", "--pid", str(program.pid)],
+                   check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    row(f"profile:u:99 of a Python program with {CALLS} calls: collector's CPU after its first two seconds", f"{100 * r.cpu_used / SECONDS:.2f} % of a core")
+    row("… py-spy record --native -r 99: its CPU, with its start", f"{100 * cpu / SECONDS:.1f} % of a core")
+
+
+def measure(tmp):
+    say(f"BPF per sample of programs with {CALLS} calls, with and without runtimes, {TURNS} times in turns")
+    for name, program in PROGRAMS.items():
+        path = shutil.which(name, path="/usr/bin")
+        if not path:
+            continue
+        script = tmp / f"calls.{name}"
+        script.write_text("\n".join(program()) + "\n")
+        program = subprocess.Popen([path, script])
+        try:
+            costs = [[cost(tmp / f"{name}{turn}{len(o)}", program, *o) for o in ((), ("--no-runtimes",))] for turn in range(TURNS)]
+            if name == "python3" and PY_SPY.exists():
+                beside_py_spy(tmp, program)
+        finally:
+            program.kill()
+            program.wait()
+        more = sorted(a - b for a, b in costs)
+        row(f"profile:u, a program of {name} with {CALLS} calls: BPF per sample more than with --no-runtimes",
+            f"{1e-3 * more[len(more) // 2]:.1f} µs ({', '.join(f'{1e-3 * a:.1f} and {1e-3 * b:.1f}' for a, b in costs)})")
