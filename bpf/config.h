@@ -86,14 +86,13 @@ enum capture_place { CAPTURE_IN_THREAD, CAPTURE_IN_EXECUTABLE, CAPTURE_AT_ADDRES
 /*
  * Ruby (vm_core.h, method.h). A call of a C method has the address of its method entry, with this
  * bit, in place of an instruction sequence. The cookie is made of three words of the method entry
- * from `def` on, or of an instruction sequence's body: iseq_encoded, pathobj and base_label.
+ * from `def` on, or of the address of an instruction sequence's body and two of its words, which
+ * are on one line of the cache.
  */
 #define CAPTURE_RUBY_CFUNC 1
 #define CAPTURE_RUBY_BODY  16 /* bytes: rb_iseq_t.body */
 #define CAPTURE_RUBY_DEF   16 /* bytes: rb_callable_method_entry_t.def */
-#define CAPTURE_RUBY_CODE  1  /* words of a body */
-#define CAPTURE_RUBY_PATH  8
-#define CAPTURE_RUBY_LABEL 9
+#define CAPTURE_RUBY_PATH  64 /* bytes: pathobj of a body; base_label follows */
 
 /*
  * PHP (zend_compile.h, zend_string.h). The cookie has the function's type in its lowest bits. It is

@@ -125,10 +125,9 @@ static __always_inline __u64 ruby__read_cookie(const struct user *u, struct capt
 		return EVENT_COOKIE(words[0], words[1], words[2]);
 	}
 	body = user__word(u, code + CAPTURE_RUBY_BODY);
-	if (!body || user__read(u, words, (CAPTURE_RUBY_LABEL + 1) * sizeof(*words), body))
+	if (!body || user__read(u, words, 2 * sizeof(*words), body + CAPTURE_RUBY_PATH))
 		return 0;
-	return EVENT_COOKIE(words[CAPTURE_RUBY_CODE], words[CAPTURE_RUBY_PATH],
-			    words[CAPTURE_RUBY_LABEL]);
+	return EVENT_COOKIE(body, words[0], words[1]);
 }
 
 /* A stack has most of its functions several times (`each`, and its block): they are read once. */

@@ -282,14 +282,13 @@ int ruby__read(struct remote *r, const struct runtime_layout *l, uint64_t code,
 
 uint64_t ruby__cookie(struct remote *r, uint64_t code)
 {
-	uint64_t words[CAPTURE_RUBY_LABEL + 1];
+	uint64_t words[3], body;
 
 	if (code & CAPTURE_RUBY_CFUNC) {
-		remote__read(r, code - CAPTURE_RUBY_CFUNC + CAPTURE_RUBY_DEF, words,
-			     3 * sizeof(*words));
+		remote__read(r, code - CAPTURE_RUBY_CFUNC + CAPTURE_RUBY_DEF, words, sizeof(words));
 		return EVENT_COOKIE(words[0], words[1], words[2]);
 	}
-	remote__read(r, remote__u64(r, code + CAPTURE_RUBY_BODY), words, sizeof(words));
-	return EVENT_COOKIE(words[CAPTURE_RUBY_CODE], words[CAPTURE_RUBY_PATH],
-			    words[CAPTURE_RUBY_LABEL]);
+	body = remote__u64(r, code + CAPTURE_RUBY_BODY);
+	remote__read(r, body + CAPTURE_RUBY_PATH, words, 2 * sizeof(*words));
+	return EVENT_COOKIE(body, words[0], words[1]);
 }

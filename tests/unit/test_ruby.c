@@ -222,7 +222,7 @@ static void has_the_cookie_that_bpf_makes(void **state)
 	fake__method(fd, '+');
 	fake__word(fd, FAKE_BODY + 72, 7);
 	r = remote_of(fd);
-	assert_int_equal(ruby.cookie(&r, FAKE_ISEQ), EVENT_COOKIE(FAKE_CODE, FAKE_TEXTS, 7ull));
+	assert_int_equal(ruby.cookie(&r, FAKE_ISEQ), EVENT_COOKIE(FAKE_BODY, FAKE_TEXTS, 7ull));
 	assert_int_equal(ruby.cookie(&r, FAKE_METHOD | CAPTURE_RUBY_CFUNC),
 			 EVENT_COOKIE((uint64_t)FAKE_DEF, 0ull, 0ull));
 	assert_false(r.err);
