@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/alloc.h"
+#include "elf/section.h"
 #include "elf/symlist.h"
 
 #define SYMTAB_MAX (64u << 20) /* bytes of .symtab; the symbols of larger files are not read */

@@ -210,11 +210,9 @@ static int read_notes(struct usdt *u, struct target *t)
 /* Returns what is wrong with the file; NULL: nothing. */
 static const char *refusal(const struct usdt *u, const struct elf_file *f)
 {
-	GElf_Ehdr header;
-
-	if (gelf_getclass(elf_file__elf(f)) != ELFCLASS64)
+	if (f->section_table.entry_sz == sizeof(Elf32_Shdr))
 		return "32-bit programs are not supported";
-	if (!gelf_getehdr(elf_file__elf(f), &header) || header.e_machine != machine_native.elf)
+	if (f->machine != &machine_native)
 		return "the program is for another architecture";
 	for (size_t i = 0; i < u->target_cnt; i++) {
 		if (u->targets[i].file->dev == f->dev && u->targets[i].file->ino == f->ino)

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/search.h"
+#include "elf/section.h"
 #include "elf/symlist.h"
 #include "cfi/codescan.h"
 #include "elf/insn.h"
@@ -104,30 +105,24 @@ static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int
  * Returns whether the kernel starts the file: a program, or the dynamic linker, which is a library
  * that needs no other. Other libraries may have any entry address.
  */
-static bool is_started(const struct row_maker *m, const GElf_Ehdr *ehdr)
+static bool is_started(const struct row_maker *m)
 {
 	GElf_Phdr p, dynamic = { 0 };
-	size_t cnt = 0;
 
-	elf_getphdrnum(elf_file__elf(m->file), &cnt);
-	for (size_t i = 0; i < cnt; i++) {
-		if (!gelf_getphdr(elf_file__elf(m->file), (int)i, &p))
-			continue;
+	for (size_t i = 0; segment__at(m->file, i, &p); i++) {
 		if (p.p_type == PT_INTERP)
 			return true;
 		if (p.p_type == PT_DYNAMIC)
 			dynamic = p;
 	}
-	return ehdr->e_type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
+	return m->file->program_table.type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
 }
 
 static uint64_t find_entry(const struct row_maker *m)
 {
-	GElf_Ehdr ehdr;
+	uint64_t entry = m->file->program_table.entry;
 
-	if (!gelf_getehdr(elf_file__elf(m->file), &ehdr) || !ehdr.e_entry || !is_started(m, &ehdr))
-		return UINT64_MAX;
-	return ehdr.e_entry;
+	return entry && is_started(m) ? entry : UINT64_MAX;
 }
 
 #define ENTRY_JUMPS 4 /* Go has two */

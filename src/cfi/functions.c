@@ -9,6 +9,7 @@
 #include "base/rangemap.h"
 #include "cfi/reader.h"
 #include "elf/code.h"
+#include "elf/section.h"
 
 #define FRAMES_SZ_MAX (256u << 20) /* bytes; the largest browsers have about 30 MB */
 
@@ -49,7 +50,7 @@ static int read_frames(struct functions *f, const struct elf_file *file)
 	uint8_t *bytes;
 	int err;
 
-	if (!elf_file__section(file, ".eh_frame", &shdr) || shdr.sh_type == SHT_NOBITS)
+	if (!section__named(file, ".eh_frame", &shdr) || shdr.sh_type == SHT_NOBITS)
 		return -ENOENT;
 	if (shdr.sh_size > FRAMES_SZ_MAX || shdr.sh_size > file->sz)
 		return -EINVAL;

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "cfi/verify.h"
 #include "elf/code.h"
+#include "elf/section.h"
 
 /* Bytes of one section, also when decompressed. The job of a file that is not trusted has a smaller
  * limit: 16 MB take 10 ms. */
@@ -110,7 +111,7 @@ static int add_sections(struct builder *b)
 	for (size_t i = 0; i < WANTED_CNT; i++) {
 		GElf_Shdr shdr;
 
-		if (elf_file__section(b->from, wanted[i], &shdr) && shdr.sh_type != SHT_NOBITS &&
+		if (section__named(b->from, wanted[i], &shdr) && shdr.sh_type != SHT_NOBITS &&
 		    shdr.sh_size && add_section(b, i, &shdr) == -ENOMEM)
 			return -ENOMEM;
 	}
@@ -174,16 +175,13 @@ static int build_from_segments(struct builder *b)
 {
 	Elf64_Ehdr ehdr = blank;
 	GElf_Phdr hdr = { 0 }, load = { 0 }, p;
-	size_t cnt = 0;
 	int err;
 
-	elf_getphdrnum(elf_file__elf(b->from), &cnt);
-	for (size_t i = 0; i < cnt; i++)
-		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_GNU_EH_FRAME)
+	for (size_t i = 0; segment__at(b->from, i, &p); i++)
+		if (p.p_type == PT_GNU_EH_FRAME)
 			hdr = p;
-	for (size_t i = 0; i < cnt && hdr.p_filesz; i++)
-		if (gelf_getphdr(elf_file__elf(b->from), (int)i, &p) && p.p_type == PT_LOAD &&
-		    hdr.p_offset - p.p_offset < p.p_filesz)
+	for (size_t i = 0; hdr.p_filesz && segment__at(b->from, i, &p); i++)
+		if (p.p_type == PT_LOAD && hdr.p_offset - p.p_offset < p.p_filesz)
 			load = p;
 	if (!load.p_filesz)
 		return -ENOENT;

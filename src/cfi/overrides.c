@@ -8,6 +8,7 @@
 #include "cfi/codescan.h"
 #include "cfi/gocode.h"
 #include "elf/code.h"
+#include "elf/section.h"
 
 #define FUNCTION_MAX (1u << 20) /* bytes of an override */
 
@@ -174,16 +175,15 @@ static void mark_function(struct overrides *m, const struct elf_file *f,
 			mark_known(m, f, g, &known[i]);
 }
 
-static void mark_symbols(struct overrides *m, const struct elf_file *f, Elf_Scn *table,
-			 const GElf_Shdr *shdr)
+static void mark_symbols(struct overrides *m, const struct elf_file *f, const GElf_Shdr *table)
 {
 	size_t sz, names_sz;
-	uint8_t *syms = section__read(f, table, &sz);
-	Elf_Scn *strings = elf_getscn(elf_file__elf(f), shdr->sh_link);
-	/* Ends with a NUL. */
-	uint8_t *names = strings ? section__read(f, strings, &names_sz) : NULL;
+	uint8_t *syms = section__read(f, table, &sz), *names = NULL;
+	GElf_Shdr strings;
 	Elf64_Sym sym;
 
+	if (section__at(f, table->sh_link, &strings))
+		names = section__read(f, &strings, &names_sz); /* ends with a NUL */
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
@@ -211,15 +211,13 @@ static void mark_listed(struct overrides *m, const struct elf_file *f)
 
 static void find_go(struct overrides *m, const struct elf_file *f)
 {
-	GElf_Shdr shdr;
-	Elf_Scn *table;
+	GElf_Shdr table;
 
-	if (!gopclntab__section(f, &shdr))
+	if (!gopclntab__section(f, &table))
 		return;
 	m->has_pclntab = true;
-	table = section__typed(f, SHT_SYMTAB, &shdr);
-	if (table)
-		mark_symbols(m, f, table, &shdr);
+	if (section__typed(f, SHT_SYMTAB, &table))
+		mark_symbols(m, f, &table);
 	else
 		mark_listed(m, f);
 	m->is_go = m->cnt;
@@ -345,7 +343,7 @@ static void find_section(const struct elf_file *f, const char *name, struct over
 {
 	GElf_Shdr shdr;
 
-	if (!elf_file__section(f, name, &shdr) ||
+	if (!section__named(f, name, &shdr) ||
 	    elf_file__read(f, shdr.sh_offset, s->bytes,
 			   shdr.sh_size < sizeof(s->bytes) ? shdr.sh_size : sizeof(s->bytes)))
 		return;

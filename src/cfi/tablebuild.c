@@ -46,8 +46,9 @@ static bool unpack(Elf_Scn *scn)
 	       elf_compress(scn, 0, 0) >= 0;
 }
 
-static uint8_t *read_unpacked(Elf_Scn *scn, size_t *sz)
+static uint8_t *read_unpacked(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz)
 {
+	Elf_Scn *scn = elf_getscn(elf_file__elf(f), section__idx(f, shdr));
 	Elf_Data *data = unpack(scn) ? elf_rawdata(scn, NULL) : NULL;
 	uint8_t *copy = data && data->d_buf ? malloc(data->d_size) : NULL;
 
@@ -62,14 +63,13 @@ static bool gather_section(struct gathered *g, const struct elf_file *f, const c
 {
 	struct cfi_section *s = &g->sections[g->section_cnt];
 	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_file__section(f, name, &shdr);
 	uint8_t *data;
 	size_t sz = 0;
 
-	if (!scn || shdr.sh_size > SECTION_MAX)
+	if (!section__named(f, name, &shdr) || shdr.sh_size > SECTION_MAX)
 		return false;
-	data = shdr.sh_flags & SHF_COMPRESSED ? read_unpacked(scn, &sz)
-					      : section__read(f, scn, &sz);
+	data = shdr.sh_flags & SHF_COMPRESSED ? read_unpacked(f, &shdr, &sz)
+					      : section__read(f, &shdr, &sz);
 	if (!data)
 		return false;
 	*s = (struct cfi_section){ data, sz, shdr.sh_addr, eh };

@@ -10,14 +10,11 @@
 #define BEFORE_SZ 7
 #define AT_SZ	  9
 
-static int read_memory(Elf *elf, uint64_t off, void *to, size_t sz)
+static int read_memory(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 {
-	size_t all;
-	const char *raw = elf_rawfile(elf, &all);
-
-	if (!raw || off > all || sz > all - off)
+	if (!f->image || off > f->sz || sz > f->sz - off)
 		return -EIO;
-	memcpy(to, raw + off, sz);
+	memcpy(to, (const char *)f->image + off, sz);
 	return 0;
 }
 
@@ -41,7 +38,7 @@ static int read_fd(int fd, uint64_t off, void *to, size_t sz)
 
 int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 {
-	return f->fd < 0 ? read_memory(elf_file__elf(f), off, to, sz) : read_fd(f->fd, off, to, sz);
+	return f->fd < 0 ? read_memory(f, off, to, sz) : read_fd(f->fd, off, to, sz);
 }
 
 int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t sz)
@@ -50,7 +47,7 @@ int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t 
 	ssize_t n;
 
 	if (f->fd < 0)
-		return read_memory(elf_file__elf(f), off, to, sz);
+		return read_memory(f, off, to, sz);
 	n = preadv2(f->fd, &part, 1, (off_t)off, RWF_NOWAIT);
 	return n == (ssize_t)sz ? 0 : n < 0 ? -errno : -EAGAIN;
 }

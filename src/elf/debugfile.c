@@ -169,9 +169,9 @@ bool debug_file__is_absent(const struct elf_file *f, const char *dir)
 static bool read_debuglink(const struct elf_file *f, struct debug_query *q, uint32_t *crc)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_file__section(f, ".gnu_debuglink", &shdr);
+	bool found = section__named(f, ".gnu_debuglink", &shdr) && shdr.sh_size <= LINK_MAX;
 	size_t sz = 0;
-	char *name = scn && shdr.sh_size <= LINK_MAX ? (char *)section__read(f, scn, &sz) : NULL;
+	char *name = found ? (char *)section__read(f, &shdr, &sz) : NULL;
 	size_t end = name ? (strlen(name) + 1 + 3) & -(size_t)4 : 0;
 	bool ok = name && end + sizeof(*crc) <= sz && str__copy(q->name, sizeof(q->name), name);
 
@@ -239,9 +239,9 @@ static int unpack(const void *xz, size_t sz, struct buf *out)
 struct elf_file *debug_data__open(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_file__section(f, ".gnu_debugdata", &shdr);
+	bool found = section__named(f, ".gnu_debugdata", &shdr);
 	size_t sz;
-	uint8_t *xz = scn ? section__read(f, scn, &sz) : NULL;
+	uint8_t *xz = found ? section__read(f, &shdr, &sz) : NULL;
 	struct buf image = { 0 };
 	struct elf_file *debug;
 

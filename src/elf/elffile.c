@@ -9,12 +9,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
+
 /* Linked programs have a few dozen of each; libelf allocates memory for every one that a header
  * declares. */
 #define SECTIONS_MAX 2048
 #define SEGMENTS_MAX 512
-#define NOTES_MAX    65536	/* bytes of one note segment */
-#define NAMES_MAX    (1u << 20) /* bytes of the section names */
+#define NOTES_MAX    65536 /* bytes of one note segment */
 
 /* Checks the header before libelf sees it, because libelf allocates memory by these counts. */
 static bool header_ok(const unsigned char *hdr, size_t sz)
@@ -69,10 +70,15 @@ static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
 		return get(b, 0, e, sizeof(*e));
 	if (!get(b, 0, &e32, sizeof(e32)))
 		return false;
-	*e = (GElf_Ehdr){ .e_machine = e32.e_machine,
+	*e = (GElf_Ehdr){ .e_type = e32.e_type,
+			  .e_machine = e32.e_machine,
 			  .e_phoff = e32.e_phoff,
 			  .e_phentsize = e32.e_phentsize,
-			  .e_phnum = e32.e_phnum };
+			  .e_phnum = e32.e_phnum,
+			  .e_shoff = e32.e_shoff,
+			  .e_shentsize = e32.e_shentsize,
+			  .e_shnum = e32.e_shnum,
+			  .e_shstrndx = e32.e_shstrndx };
 	return true;
 }
 
@@ -100,19 +106,34 @@ static int by_off(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-static bool find_note(struct elf_file *f, Elf_Data *notes)
+/* Skips to a multiple of `align` after `begin`; the padding of the last note may be missing. */
+static void skip_padding(struct cursor *c, const uint8_t *begin, size_t align)
 {
-	size_t off = 0, name, desc;
-	GElf_Nhdr n;
+	size_t pad = -(size_t)(c->pos - begin) & (align - 1);
 
-	while ((off = gelf_getnote(notes, off, &n, &name, &desc)) > 0) {
-		const char *base = notes->d_buf;
+	cursor__bytes(c, pad < cursor__left(c) ? pad : cursor__left(c));
+}
 
-		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != sizeof(ELF_NOTE_GNU) ||
-		    memcmp(base + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || n.n_descsz == 0)
+/* Finds the build ID in notes. Their parts begin at multiples of `align`: 4 or 8. */
+static bool find_note(struct elf_file *f, const uint8_t *notes, size_t sz, size_t align)
+{
+	struct cursor c = cursor__on(notes, sz);
+
+	while (cursor__left(&c)) {
+		uint32_t name_sz = cursor__u32(&c), desc_sz = cursor__u32(&c);
+		uint32_t type = cursor__u32(&c);
+		const void *name = cursor__bytes(&c, name_sz), *desc;
+
+		skip_padding(&c, notes, align);
+		desc = cursor__bytes(&c, desc_sz);
+		if (c.err)
+			return false;
+		skip_padding(&c, notes, align);
+		if (type != NT_GNU_BUILD_ID || name_sz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || desc_sz == 0)
 			continue;
-		f->build_id.sz = n.n_descsz < BUILD_ID_MAX ? (uint8_t)n.n_descsz : BUILD_ID_MAX;
-		memcpy(f->build_id.bytes, base + desc, f->build_id.sz);
+		f->build_id.sz = desc_sz < BUILD_ID_MAX ? (uint8_t)desc_sz : BUILD_ID_MAX;
+		memcpy(f->build_id.bytes, desc, f->build_id.sz);
 		return true;
 	}
 	return false;
@@ -125,18 +146,16 @@ struct notes {
 
 static bool notes_at(struct elf_file *f, const struct bytes *b, struct notes n)
 {
-	Elf_Data notes = { .d_type = n.align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR,
-			   .d_version = EV_CURRENT,
-			   .d_size = n.sz };
-	uint8_t small[256] __attribute__((aligned(8)));
+	uint8_t small[256], *bytes;
 	bool found;
 
 	if (f->build_id.sz || n.sz == 0 || n.sz > NOTES_MAX)
 		return false;
-	notes.d_buf = n.sz <= sizeof(small) ? small : malloc(n.sz);
-	found = notes.d_buf && get(b, n.off, notes.d_buf, n.sz) && find_note(f, &notes);
-	if (notes.d_buf != small)
-		free(notes.d_buf);
+	bytes = n.sz <= sizeof(small) ? small : malloc(n.sz);
+	found = bytes && get(b, n.off, bytes, n.sz) &&
+		find_note(f, bytes, n.sz, n.align == 8 ? 8 : 4);
+	if (bytes != small)
+		free(bytes);
 	return found;
 }
 
@@ -166,14 +185,33 @@ static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr
 	return 0;
 }
 
+/* Reads what notes need of a section header. */
+static bool get_shdr(const struct bytes *b, uint64_t off, GElf_Shdr *sh)
+{
+	Elf32_Shdr s32;
+
+	if (b->is64)
+		return get(b, off, sh, sizeof(*sh));
+	if (!get(b, off, &s32, sizeof(s32)))
+		return false;
+	*sh = (GElf_Shdr){ .sh_type = s32.sh_type,
+			   .sh_offset = s32.sh_offset,
+			   .sh_size = s32.sh_size,
+			   .sh_addralign = s32.sh_addralign };
+	return true;
+}
+
 /* Separate debug files have notes in sections only. */
 static void read_note_sections(struct elf_file *f, const struct bytes *b)
 {
-	Elf_Scn *scn = NULL;
+	const struct elf_section_table *t = &f->section_table;
+	size_t sz = b->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 	GElf_Shdr sh;
 
-	while (!f->build_id.sz && (scn = elf_nextscn(elf_file__elf(f), scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE)
+	if (t->entry_sz != sz)
+		return;
+	for (size_t i = 1; i < t->cnt && !f->build_id.sz && get_shdr(b, t->off + i * sz, &sh); i++)
+		if (sh.sh_type == SHT_NOTE)
 			notes_at(f, b, (struct notes){ sh.sh_offset, sh.sh_size, sh.sh_addralign });
 }
 
@@ -251,6 +289,8 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 		f->machine = machine__of_elf(ehdr.e_machine);
 	f->section_table = (struct elf_section_table){ ehdr.e_shoff, ehdr.e_shentsize, ehdr.e_shnum,
 						       ehdr.e_shstrndx };
+	f->program_table =
+		(struct elf_program_table){ ehdr.e_phoff, ehdr.e_entry, ehdr.e_phnum, ehdr.e_type };
 	err = read_phdrs(f, &b, &ehdr);
 	if (err)
 		return err;
@@ -258,7 +298,7 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 	return 0;
 }
 
-Elf *elf_file__begin(const struct elf_file *f)
+static Elf *elf_file_begin(const struct elf_file *f)
 {
 	if (f->image)
 		return elf_memory(f->image, f->sz);
@@ -272,7 +312,7 @@ Elf *elf_file__elf(const struct elf_file *f)
 	struct elf_file *own = (struct elf_file *)f;
 
 	if (!f->elf)
-		own->elf = elf_file__begin(f);
+		own->elf = elf_file_begin(f);
 	return f->elf;
 }
 
@@ -356,6 +396,7 @@ void elf_file__free(struct elf_file *f)
 		if (f->slots[i].free)
 			f->slots[i].free(f->slots[i].data);
 	elf_end(f->elf);
+	free(f->sections);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->image);
@@ -420,22 +461,4 @@ bool elf_file__vaddr(const struct elf_file *f, uint64_t off, uint64_t *vaddr)
 	if (found)
 		*vaddr = off - found->off + found->vaddr;
 	return found != NULL;
-}
-
-Elf_Scn *elf_file__section(const struct elf_file *f, const char *name, GElf_Shdr *sh)
-{
-	Elf_Scn *scn;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf_file__elf(f), &names) != 0 ||
-	    !(scn = elf_getscn(f->elf, names)) || !gelf_getshdr(scn, sh) || sh->sh_size > NAMES_MAX)
-		return NULL;
-	for (scn = NULL; (scn = elf_nextscn(elf_file__elf(f), scn));) {
-		const char *s =
-			gelf_getshdr(scn, sh) ? elf_strptr(f->elf, names, sh->sh_name) : NULL;
-
-		if (s && strcmp(s, name) == 0)
-			return scn;
-	}
-	return NULL;
 }

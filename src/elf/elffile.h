@@ -25,6 +25,7 @@ enum elf_slot {
 	ELF_SLOT_TABLE,
 	ELF_SLOT_SYMBOLS,
 	ELF_SLOT_SYMTAB_READ,
+	ELF_SLOT_NOTES, /* of static probes: elf/sdt.h */
 	ELF_SLOT_CNT
 };
 
@@ -38,6 +39,7 @@ struct elf_attachment {
 };
 
 struct elf_file;
+struct elf_sections;
 struct debug_opener;
 
 /* What keeps files without references, and limits their memory: elf/elfcache.h. */
@@ -72,6 +74,12 @@ struct elf_file {
 		/* names: index of the section with the section names */
 		uint16_t entry_sz, cnt, names;
 	} section_table; /* from the ELF header */
+	struct elf_program_table {
+		uint64_t off, entry; /* entry: the address where a program starts */
+		uint16_t cnt, type;  /* type: ET_EXEC or ET_DYN */
+	} program_table;	     /* from the ELF header */
+	/* private: read at the first use (elf/section.h); NULL: not yet */
+	struct elf_sections *sections;
 	unsigned refs;
 	struct elf_attachment slots[ELF_SLOT_CNT];
 	size_t held_sz;		   /* bytes that elf_file__hold() allowed */
@@ -108,25 +116,15 @@ void elf_file__pin(struct elf_file *, enum elf_slot);
 void elf_file__unpin(struct elf_file *, enum elf_slot);
 
 /*
- * Returns libelf's handle, which is created at first use, because most files need none. It reads
- * with pread() and maps nothing: a truncated file must not raise SIGBUS. Returns NULL on failure,
- * which libelf's functions accept.
+ * Returns libelf's handle, which is created at first use: only compressed sections and libdw need
+ * it. It reads with pread() and maps nothing: a truncated file must not raise SIGBUS. Checks the
+ * header again, because the owner may have changed it since: libelf allocates memory for every
+ * section that it declares. Returns NULL on failure, which libelf's functions accept.
  */
 Elf *elf_file__elf(const struct elf_file *);
 
-/*
- * Returns another handle, for another thread; call elf_end() on it. Checks the header again,
- * because the owner may have changed it since: libelf allocates memory for every section that it
- * declares.
- */
-Elf *elf_file__begin(const struct elf_file *);
-
 /* Converts a file offset to a link-time address. Returns false and sets 0 if no PT_LOAD has it. */
 bool elf_file__vaddr(const struct elf_file *, uint64_t off, uint64_t *vaddr);
-
-/* Returns the first section of that name, or NULL. Its size is what the file declares: check it
- * before elf_getdata() reads it into memory. */
-Elf_Scn *elf_file__section(const struct elf_file *, const char *name, GElf_Shdr *);
 
 /*
  * Call it before keeping `sz` bytes in memory for the lifetime of the file. Untrusted files have

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "elf/section.h"
 
 #define MAGIC_1_16  0xfffffffau
 #define MAGIC_1_18  0xfffffff0u
@@ -40,19 +41,16 @@ static bool is_go(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
 
-	return elf_file__section(f, ".go.buildinfo", &shdr) ||
-	       elf_file__section(f, ".note.go.buildid", &shdr);
+	return section__named(f, ".go.buildinfo", &shdr) ||
+	       section__named(f, ".note.go.buildid", &shdr);
 }
 
-Elf_Scn *gopclntab__section(const struct elf_file *f, GElf_Shdr *shdr)
+bool gopclntab__section(const struct elf_file *f, GElf_Shdr *shdr)
 {
-	for (size_t i = 0; i < sizeof(table_names) / sizeof(*table_names); i++) {
-		Elf_Scn *scn = elf_file__section(f, table_names[i], shdr);
-
-		if (scn)
-			return scn;
-	}
-	return is_go(f) ? elf_file__section(f, MERGED_NAME, shdr) : NULL;
+	for (size_t i = 0; i < sizeof(table_names) / sizeof(*table_names); i++)
+		if (section__named(f, table_names[i], shdr))
+			return true;
+	return is_go(f) && section__named(f, MERGED_NAME, shdr);
 }
 
 /* ---- the header ---------------------------------------------------------------------------------
@@ -154,13 +152,12 @@ static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const 
 			   uint64_t header)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = elf_file__section(f, name, &shdr);
 	uint8_t *data = NULL;
 	bool found = false;
 	size_t sz;
 
-	if (scn && shdr.sh_type != SHT_NOBITS && shdr.sh_size <= MODULE_MAX)
-		data = section__read(f, scn, &sz);
+	if (section__named(f, name, &shdr) && shdr.sh_size <= MODULE_MAX)
+		data = section__read(f, &shdr, &sz);
 	for (size_t at = 0; data && !found && at < sz && sz - at >= POINTER_SZ * MODULE_WORDS;
 	     at += POINTER_SZ)
 		found = take_module(t, f, data + at, header);
@@ -190,16 +187,15 @@ static int find_text(struct gopclntab *t, const struct elf_file *f, uint64_t sec
 int gopclntab__read(struct gopclntab *t, const struct elf_file *f)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = gopclntab__section(f, &shdr);
 	size_t sz;
 	int err = 0;
 
 	*t = (struct gopclntab){ 0 };
-	if (!scn)
+	if (!gopclntab__section(f, &shdr))
 		return -ENOENT;
 	if (shdr.sh_size > TABLE_MAX)
 		return -EFBIG;
-	t->block = section__read(f, scn, &sz);
+	t->block = section__read(f, &shdr, &sz);
 	if (!t->block)
 		return -errno;
 	err = find_header(t, sz) ? find_text(t, f, shdr.sh_addr) : -ENOENT;

@@ -39,7 +39,7 @@ struct go_places {
 #define GO_NO_TREE UINT32_MAX
 
 /* Returns the section with the table according to the section headers, or NULL. */
-Elf_Scn *gopclntab__section(const struct elf_file *, GElf_Shdr *);
+bool gopclntab__section(const struct elf_file *, GElf_Shdr *);
 /* Reads the table. Returns 0 or -errno, -ENOENT if the file has none. */
 int gopclntab__read(struct gopclntab *, const struct elf_file *);
 void gopclntab__free(struct gopclntab *);

@@ -9,14 +9,12 @@
 #define SYMBOLS_MAX (8u << 20) /* bytes of a file's symbols */
 
 /* Returns NULL if there is none, or too much has been looked through. To be freed. */
-static uint8_t *read_part(const struct elf_file *f, Elf_Scn *scn, size_t *sz, size_t *left)
+static uint8_t *read_part(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz, size_t *left)
 {
-	GElf_Shdr shdr;
-
-	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > *left)
+	if (shdr->sh_size > *left)
 		return NULL;
-	*left -= shdr.sh_size;
-	return section__read(f, scn, sz);
+	*left -= shdr->sh_size;
+	return section__read(f, shdr, sz);
 }
 
 struct symbol_taker {
@@ -43,16 +41,16 @@ static void take_address(void *arg, const char *name, const Elf64_Sym *sym)
 static void each_symbol(const struct elf_file *f, uint32_t type, size_t *left,
 			const struct symbol_taker *taker)
 {
-	GElf_Shdr shdr;
-	Elf_Scn *table = section__typed(f, type, &shdr);
+	GElf_Shdr shdr, strings;
 	size_t sz = 0, names_sz = 0;
 	uint8_t *syms, *names;
 	Elf64_Sym sym;
 
-	if (!table || shdr.sh_size > SYMBOLS_MAX)
+	if (!section__typed(f, type, &shdr) || shdr.sh_size > SYMBOLS_MAX)
 		return;
-	syms = read_part(f, table, &sz, left);
-	names = read_part(f, elf_getscn(elf_file__elf(f), shdr.sh_link), &names_sz, left);
+	section__at(f, shdr.sh_link, &strings);
+	syms = read_part(f, &shdr, &sz, left);
+	names = read_part(f, &strings, &names_sz, left);
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz) /* NUL at the end */
@@ -101,14 +99,12 @@ static void take_largest(void *arg, const char *name, const Elf64_Sym *sym)
 static bool find_offset(const struct elf_file *f, const struct code_search *s,
 			struct elf_symbol_code *code)
 {
-	Elf *elf = elf_file__elf(f);
-	GElf_Phdr p;
+	for (size_t i = 0; i < f->segment_cnt; i++) {
+		const struct elf_segment *p = &f->segments[i];
 
-	for (int i = 0; gelf_getphdr(elf, i, &p); i++) {
-		if (p.p_type != PT_LOAD || s->vaddr < p.p_vaddr ||
-		    s->vaddr - p.p_vaddr >= p.p_filesz || s->sz > p.p_filesz)
+		if (s->vaddr < p->vaddr || s->vaddr - p->vaddr >= p->sz || s->sz > p->sz)
 			continue;
-		code->start = s->vaddr - p.p_vaddr + p.p_offset;
+		code->start = s->vaddr - p->vaddr + p->off;
 		code->end = code->start + s->sz;
 		return true;
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "elf/section.h"
 
 #define SLOTS_MAX (1U << 20)
 
@@ -100,17 +101,16 @@ static int add_lazy(struct plt *p, struct cursor rela)
 
 static int read_relocations(struct plt *p)
 {
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	int err = 0;
 
-	while (!err && (scn = section__next(p->file, scn, &shdr)) != NULL) {
+	for (size_t i = 1; !err && section__at(p->file, i, &shdr); i++) {
 		uint8_t *data;
 		size_t sz;
 
 		if (shdr.sh_type != SHT_RELA || !(shdr.sh_flags & SHF_ALLOC))
 			continue;
-		data = section__read(p->file, scn, &sz);
+		data = section__read(p->file, &shdr, &sz);
 		if (!data)
 			continue;
 		err = add_slots(p, cursor__on(data, sz));
@@ -203,12 +203,8 @@ static const struct plt_machine machines[] = {
 
 static const struct plt_machine *machine_of(const struct elf_file *f)
 {
-	GElf_Ehdr ehdr;
-
-	if (!gelf_getehdr(elf_file__elf(f), &ehdr))
-		return NULL;
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
-		if (machines[i].elf == ehdr.e_machine)
+	for (size_t i = 0; f->machine && i < sizeof(machines) / sizeof(*machines); i++)
+		if (machines[i].elf == f->machine->elf)
 			return &machines[i];
 	return NULL;
 }
@@ -230,10 +226,10 @@ static int add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
 	return symlist__add(p->list, &s);
 }
 
-static int add_section(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
+static int add_section(struct plt *p, const GElf_Shdr *shdr)
 {
 	size_t sz, at = 0, stub_sz;
-	uint8_t *code = section__read(p->file, scn, &sz);
+	uint8_t *code = section__read(p->file, shdr, &sz);
 	int err = 0;
 
 	if (!code)
@@ -252,14 +248,13 @@ static int add_section(struct plt *p, Elf_Scn *scn, const GElf_Shdr *shdr)
 
 static int add_sections(struct plt *p)
 {
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	int err = 0;
 
-	while (!err && (scn = section__next(p->file, scn, &shdr)) != NULL)
+	for (size_t i = 1; !err && section__at(p->file, i, &shdr); i++)
 		if (shdr.sh_type == SHT_PROGBITS &&
 		    strncmp(section__name(p->file, &shdr), ".plt", 4) == 0)
-			err = add_section(p, scn, &shdr);
+			err = add_section(p, &shdr);
 	return err;
 }
 

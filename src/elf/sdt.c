@@ -3,9 +3,11 @@
 #include "elf/sdt.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "elf/section.h"
 
 #define NOTES_SECTION	  ".note.stapsdt"
 #define BASE_SECTION	  ".stapsdt.base"
@@ -63,24 +65,36 @@ static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *a
 	return text.err ? -EBADMSG : fn(&note, arg);
 }
 
+/* Returns the bytes of the notes, which the file keeps, or NULL. */
+static const uint8_t *notes_of(const struct elf_file *f, const GElf_Shdr *notes)
+{
+	struct elf_attachment *kept = &((struct elf_file *)f)->slots[ELF_SLOT_NOTES];
+
+	size_t sz;
+
+	if (!kept->data)
+		*kept = (struct elf_attachment){ .data = section__read(f, notes, &sz),
+						 .free = free };
+	return kept->data;
+}
+
 int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
 {
 	GElf_Shdr notes, base;
-	Elf_Scn *scn = elf_file__section(f, NOTES_SECTION, &notes);
-	Elf_Data *data;
+	const uint8_t *bytes;
 	struct cursor c;
 	int err = 0;
 
-	if (!scn || notes.sh_type != SHT_NOTE || !notes.sh_size)
+	if (!section__named(f, NOTES_SECTION, &notes) || notes.sh_type != SHT_NOTE ||
+	    !notes.sh_size)
 		return -ENOENT;
 	if (notes.sh_size > NOTES_MAX_SZ)
 		return -EFBIG;
-	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_buf)
+	bytes = notes_of(f, &notes);
+	if (!bytes)
 		return -EBADMSG;
-	if (!elf_file__section(f, BASE_SECTION, &base))
-		base.sh_addr = 0;
-	c = cursor__on(data->d_buf, data->d_size);
+	section__named(f, BASE_SECTION, &base);
+	c = cursor__on(bytes, notes.sh_size);
 	while (!err && cursor__left(&c))
 		err = read_note(&c, base.sh_addr, fn, arg);
 	return err;
@@ -131,9 +145,7 @@ static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
 
 static bool is_nop(const struct elf_file *f, struct sdt_place *p)
 {
-	GElf_Ehdr header;
-
-	if (gelf_getehdr(elf_file__elf(f), &header) && header.e_machine == EM_AARCH64)
+	if (f->machine == &machine_aarch64)
 		return is_nop_aarch64(f, p);
 	return is_nop_x86_64(f, p);
 }
@@ -154,7 +166,7 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 	}
 	if (!n->semaphore)
 		return 0;
-	if (!elf_file__section(f, SEMAPHORE_SECTION, &s) || n->semaphore < s.sh_addr ||
+	if (!section__named(f, SEMAPHORE_SECTION, &s) || n->semaphore < s.sh_addr ||
 	    n->semaphore - s.sh_addr >= s.sh_size || n->semaphore % sizeof(uint16_t) ||
 	    !offset_of(f, n->semaphore, PF_W, &p->semaphore_off)) {
 		*why = "its semaphore is not in the section " SEMAPHORE_SECTION;

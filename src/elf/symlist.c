@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "elf/gopclntab.h"
+#include "elf/section.h"
 
 #define SYMBOLS_MAX (1U << 22) /* functions; a browser has 1.5 million */
 #define CODE_MAX    4096
@@ -31,13 +32,12 @@ static void add_code(struct symlist *l, uint64_t start, uint64_t sz)
 int symlist__init(struct symlist *l, const struct elf_file *f)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 
 	*l = (struct symlist){ .code = malloc(CODE_MAX * sizeof(*l->code)) };
 	if (!l->code)
 		return -ENOMEM;
-	while ((scn = section__next(f, scn, &shdr)) != NULL)
+	for (size_t i = 1; section__at(f, i, &shdr); i++)
 		if ((shdr.sh_flags & code) == code)
 			add_code(l, shdr.sh_addr, shdr.sh_size);
 	for (size_t i = 0; i < f->segment_cnt && l->code_cnt == 0; i++)
@@ -91,12 +91,13 @@ int symlist__add(struct symlist *l, const struct raw_symbol *s)
 static int read_strings(struct symbol_section *s, struct symlist *l, const struct elf_file *f,
 			uint32_t link)
 {
-	Elf_Scn *scn = elf_getscn(elf_file__elf(f), link);
-	uint8_t *strings = scn ? section__read(f, scn, &s->strings_sz) : NULL;
+	GElf_Shdr shdr;
+	bool found = section__at(f, link, &shdr);
+	uint8_t *strings = found ? section__read(f, &shdr, &s->strings_sz) : NULL;
 
 	s->strings = (const char *)strings;
 	if (!strings)
-		return scn ? -errno : -EINVAL;
+		return found ? -errno : -EINVAL;
 	return symlist__keep(l, strings, s->strings_sz);
 }
 
@@ -104,16 +105,15 @@ int symbol_section__read(struct symbol_section *s, struct symlist *l, const stru
 			 uint32_t type)
 {
 	GElf_Shdr shdr;
-	Elf_Scn *scn = section__typed(f, type, &shdr);
 	size_t sz;
 	int err;
 
 	*s = (struct symbol_section){ 0 };
-	if (!scn || shdr.sh_type == SHT_NOBITS)
+	if (!section__typed(f, type, &shdr))
 		return -ENOENT;
-	s->is64 = gelf_getclass(elf_file__elf(f)) == ELFCLASS64;
+	s->is64 = f->section_table.entry_sz == sizeof(Elf64_Shdr);
 	s->entry_sz = s->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	s->data = section__read(f, scn, &sz);
+	s->data = section__read(f, &shdr, &sz);
 	if (!s->data)
 		return -errno;
 	s->cnt = sz / s->entry_sz;

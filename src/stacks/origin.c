@@ -6,28 +6,28 @@
 
 #include "base/digest.h"
 #include "elf/gopclntab.h"
+#include "elf/section.h"
 
 #define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */
 
 /* Hashes a section piece by piece, so that nothing of it stays in memory. */
-static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash,
+static int hash_section(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
 			size_t *left)
 {
 	uint64_t head[2], off;
 	uint8_t piece[16384];
-	GElf_Shdr sh;
 
-	if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+	if (sh->sh_type == SHT_NOBITS)
 		return 0;
-	if (sh.sh_size > *left)
+	if (sh->sh_size > *left)
 		return -EFBIG;
-	*left -= sh.sh_size;
-	head[0] = sh.sh_type;
-	head[1] = sh.sh_size;
+	*left -= sh->sh_size;
+	head[0] = sh->sh_type;
+	head[1] = sh->sh_size;
 	sha256_update(hash, sizeof(head), (const uint8_t *)head);
-	for (off = 0; off < sh.sh_size;) {
-		size_t want = sh.sh_size - off < sizeof(piece) ? sh.sh_size - off : sizeof(piece);
-		ssize_t got = pread(f->fd, piece, want, (off_t)(sh.sh_offset + off));
+	for (off = 0; off < sh->sh_size;) {
+		size_t want = sh->sh_size - off < sizeof(piece) ? sh->sh_size - off : sizeof(piece);
+		ssize_t got = pread(f->fd, piece, want, (off_t)(sh->sh_offset + off));
 
 		if (got <= 0)
 			return got < 0 ? -errno : -ENOEXEC;
@@ -38,24 +38,26 @@ static int hash_section(const struct elf_file *f, Elf_Scn *scn, struct sha256_ct
 }
 
 /* Hashes a symbol table and its names. */
-static int hash_table(const struct elf_file *f, Elf_Scn *scn, struct sha256_ctx *hash, size_t *left)
+static int hash_table(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
+		      size_t *left)
 {
-	GElf_Shdr sh;
-	Elf_Scn *names = gelf_getshdr(scn, &sh) ? elf_getscn(elf_file__elf(f), sh.sh_link) : NULL;
-	int err = hash_section(f, scn, hash, left);
+	int err = hash_section(f, sh, hash, left);
+	GElf_Shdr names;
 
-	return err || !names ? err : hash_section(f, names, hash, left);
+	return err || !section__at(f, sh->sh_link, &names) ? err
+							   : hash_section(f, &names, hash, left);
 }
 
 /* Hashes the function names of a Go program without a symbol table. */
 static int hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *left)
 {
-	GElf_Shdr sh;
-	Elf_Scn *table = gopclntab__section(f, &sh);
-	Elf_Scn *module = elf_file__section(f, ".go.module", &sh);
-	int err = table ? hash_section(f, table, hash, left) : 0;
+	GElf_Shdr table, module;
+	bool found = gopclntab__section(f, &table);
+	int err = found ? hash_section(f, &table, hash, left) : 0;
 
-	return err || !table || !module ? err : hash_section(f, module, hash, left);
+	return err || !found || !section__named(f, ".go.module", &module)
+		       ? err
+		       : hash_section(f, &module, hash, left);
 }
 
 /*
@@ -67,16 +69,14 @@ static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 {
 	size_t left = DIGEST_MAX;
 	bool has_symtab = false;
-	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	int err = 0;
 
-	while (err == 0 && (scn = elf_nextscn(elf_file__elf(f), scn))) {
-		if (!gelf_getshdr(scn, &sh) ||
-		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+	for (size_t i = 1; err == 0 && section__at(f, i, &sh); i++) {
+		if (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM)
 			continue;
 		has_symtab |= sh.sh_type == SHT_SYMTAB;
-		err = hash_table(f, scn, hash, &left);
+		err = hash_table(f, &sh, hash, &left);
 	}
 	if (err == 0 && !has_symtab)
 		err = hash_go(f, hash, &left);

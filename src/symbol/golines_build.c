@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "base/strtab.h"
 #include "elf/gopclntab.h"
+#include "elf/section.h"
 #include "symbol/demangle.h"
 #include "symbol/golines.h"
 
@@ -331,14 +332,13 @@ static bool go_builder_add(struct go_builder *b, uint64_t idx, uint64_t *covered
 /* Reads the section with the trees. Without it, inlined functions are unknown. */
 static void go_builder_read_trees(struct go_builder *b, const struct elf_file *f)
 {
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 
-	while (b->table.trees && (scn = section__next(f, scn, &shdr)) != NULL) {
+	for (size_t i = 1; b->table.trees && section__at(f, i, &shdr); i++) {
 		if (shdr.sh_type == SHT_NOBITS || shdr.sh_size > TREES_MAX ||
 		    b->table.trees - shdr.sh_addr >= shdr.sh_size)
 			continue;
-		b->section = section__read(f, scn, &b->section_sz);
+		b->section = section__read(f, &shdr, &b->section_sz);
 		b->section_addr = shdr.sh_addr;
 		return;
 	}

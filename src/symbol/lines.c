@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/strtab.h"
 #include "elf/debugfile.h"
+#include "elf/section.h"
 #include "symbol/demangle.h"
 #include "base/rangemap.h"
 
@@ -187,7 +188,7 @@ static bool has_dwarf(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
 
-	return elf_file__section(f, ".debug_info", &shdr) && shdr.sh_type != SHT_NOBITS;
+	return section__named(f, ".debug_info", &shdr) && shdr.sh_type != SHT_NOBITS;
 }
 
 static int open_dwarf(struct lines *l)

@@ -54,6 +54,9 @@ static bool symtab_read_copy(struct symtab_read *r, const struct elf_file *f)
 
 	r->copy = (struct elf_file){ .build_id = f->build_id,
 				     .trusted = f->trusted,
+				     .machine = f->machine,
+				     .section_table = f->section_table,
+				     .sz = f->sz,
 				     .owner = f->owner,
 				     .dev = f->dev,
 				     .path = strdup(f->path),

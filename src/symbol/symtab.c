@@ -187,31 +187,31 @@ static void symtab_read_lines(struct symtab *t, const struct elf_file *f)
 		buf__free(&t->lines_block);
 }
 
-/* Reads the file through its own handle, and nothing that can change: another thread may be
- * counting references and reading its call-frame information. */
+/* Reads the file through its own section headers, and nothing that can change: another thread may
+ * be counting references and reading its call-frame information. */
 static int read_symbols(struct symtab *t, const struct elf_file *f)
 {
 	struct elf_file own = { .build_id = f->build_id,
 				.trusted = f->trusted,
+				.machine = f->machine,
 				.path = f->path,
 				.fd = f->fd,
+				.image = f->image,
+				.sz = f->sz,
 				.segments = f->segments,
 				.segment_cnt = f->segment_cnt,
+				.section_table = f->section_table,
 				.debug_opener = f->debug_opener };
 	struct symlist l = { 0 };
-	int err;
+	int err = symlist__init(&l, &own);
 
-	own.elf = elf_file__begin(f);
-	if (!own.elf)
-		return -ENOEXEC;
-	err = symlist__init(&l, &own);
 	if (!err) {
 		collect(&l, &own);
 		err = fill(t, &l);
 		symtab_read_lines(t, &own);
 	}
 	symlist__free(&l);
-	elf_end(own.elf);
+	free(own.sections);
 	return err;
 }
 

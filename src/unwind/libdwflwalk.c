@@ -68,15 +68,12 @@ static int no_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, Dwa
 
 static int file_fd(const struct elf_file *f)
 {
-	size_t sz;
-	const char *bytes;
 	int fd;
 
 	if (f->fd >= 0)
 		return fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	bytes = elf_rawfile(elf_file__elf(f), &sz);
-	fd = bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
-	if (fd >= 0 && pwrite(fd, bytes, sz, 0) != (ssize_t)sz) {
+	fd = f->image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (fd >= 0 && pwrite(fd, f->image, f->sz, 0) != (ssize_t)f->sz) {
 		close(fd);
 		return -1;
 	}

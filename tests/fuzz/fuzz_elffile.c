@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* An untrusted ELF file, opened from a descriptor and from memory. */
+#include "elf/section.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void use(struct elf_file *f)
 	for (size_t i = 0; i < f->segment_cnt; i++)
 		FUZZ_CHECK(f->segments[i].sz == 0 ||
 			   elf_file__vaddr(f, f->segments[i].off, &vaddr));
-	elf_file__section(f, ".symtab", &sh);
+	section__named(f, ".symtab", &sh);
 	elf_file__put(f);
 }
 

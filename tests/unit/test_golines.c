@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "../fuzz/goimage.h"
+#include "elf/section.h"
 #include "shell.h"
 #include "symbol/golines.h"
 #include "symbol/lines.h"
@@ -251,7 +252,7 @@ static void compare_build(const char *dir, const char *mode)
 	f = elf_file__open(path);
 	assert_non_null(f);
 	assert_non_null(lines);
-	assert_non_null(elf_file__section(f, ".text", &text));
+	assert_true(section__named(f, ".text", &text));
 	elf_file__symbol(f, text.sh_addr, &s);
 	for (uint64_t off = 0; off < text.sh_size; off += 7)
 		compare_place(f, lines, text.sh_addr + off, &tally);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of Go's functions in programs without symbols. */
+#include "elf/section.h"
 #include "test.h"
 
 #include <errno.h>
@@ -282,7 +283,7 @@ static void debians_go_has_names(void **state)
 	f = elf_file__open(g.gl_pathv[0]);
 	globfree(&g);
 	assert_non_null(f);
-	assert_non_null(elf_file__section(f, ".text", &text));
+	assert_true(section__named(f, ".text", &text));
 	for (uint64_t off = 0; off < text.sh_size; off += 1000, all++)
 		named += elf_file__symbol(f, text.sh_addr + off, &s);
 	print_message("%zu of %zu places\n", named, all);

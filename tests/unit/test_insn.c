@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lengths and effects of instructions: a table of encodings, and a comparison with objdump. */
-#include <gelf.h>
 
 #include "test.h"
 
@@ -8,6 +7,7 @@
 #include "shell.h"
 #include "elf/insn.h"
 #include "elf/code.h"
+#include "elf/section.h"
 
 struct encoding {
 	const char *bytes; /* hexadecimal; exactly one instruction */
@@ -274,21 +274,11 @@ static struct section text_of(const char *path)
 {
 	struct elf_file *f = elf_file__open(path);
 	struct section s = { 0 };
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
-	size_t names;
+	size_t sz;
 
-	if (!f)
-		return s;
-	assert_int_equal(elf_getshdrstrndx(elf_file__elf(f), &names), 0);
-	while ((scn = elf_nextscn(elf_file__elf(f), scn)) && gelf_getshdr(scn, &shdr)) {
-		const char *name = elf_strptr(elf_file__elf(f), names, shdr.sh_name);
-
-		if (!name || strcmp(name, ".text") != 0)
-			continue;
-		s = (struct section){ malloc(shdr.sh_size), shdr.sh_addr, shdr.sh_size };
-		assert_int_equal(elf_file__read(f, shdr.sh_offset, s.bytes, s.sz), 0);
-	}
+	if (f && section__named(f, ".text", &shdr))
+		s = (struct section){ section__read(f, &shdr, &sz), shdr.sh_addr, shdr.sh_size };
 	elf_file__put(f);
 	return s;
 }

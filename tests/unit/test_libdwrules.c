@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Handwritten, assembled CFI, in every place where a file may have it. */
+#include "elf/section.h"
 #include "test.h"
 
 #include <errno.h>
@@ -378,7 +379,7 @@ static void tables_equal_libdw(void **state)
 	GElf_Shdr text;
 
 	(void)state;
-	assert_non_null(elf_file__section(f, ".text", &text));
+	assert_true(section__named(f, ".text", &text));
 	assert_int_equal(libdw_image__make(&fresh, f, f), 0);
 	for (int i = 0; i < 60000; i++) {
 		uint64_t vaddr = text.sh_addr + pc % text.sh_size;
@@ -440,8 +441,8 @@ static void forged_tables_have_an_answer(void **state)
 	GElf_Shdr frames, hdr;
 	uint64_t seed = 7;
 
-	assert_non_null(elf_file__section(f, ".eh_frame", &frames));
-	assert_non_null(elf_file__section(f, ".eh_frame_hdr", &hdr));
+	assert_true(section__named(f, ".eh_frame", &frames));
+	assert_true(section__named(f, ".eh_frame_hdr", &hdr));
 	elf_file__put(f);
 	assert_true(asprintf(&copy, "%s.forged", lib) > 0);
 	shell__run("cp %s %s", lib, copy);

@@ -54,7 +54,7 @@ static void check_section(struct elf_file *f, const struct cfi_table *t, const c
 {
 	GElf_Shdr s;
 
-	assert_non_null(elf_file__section(f, name, &s));
+	assert_true(section__named(f, name, &s));
 	for (uint64_t i = 0; i < s.sh_size; i++)
 		check_rule(f, t, s.sh_addr + i, i >= 4 && i < s.sh_size - 1 ? 2 : 1);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Notes of USDT probes: valid ones as binutils read them, and files with forged notes. */
+#include "elf/section.h"
 #include "test.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static void load(struct image *im, const char *folder)
 	ssize_t got;
 
 	assert_non_null(f);
-	assert_non_null(elf_file__section(f, ".note.stapsdt", &sh));
+	assert_true(section__named(f, ".note.stapsdt", &sh));
 	got = pread(f->fd, im->bytes, sizeof(im->bytes), 0);
 	assert_in_range(got, 1, sizeof(im->bytes) - 1);
 	im->sz = (size_t)got;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/section.h"
 #include "live.h"
 #include "symbol/symbol.h"
 #include "unwind/libdwflwalk.h"
@@ -107,7 +108,7 @@ static inline bool walks__is_in(const struct frame *f, const char *section)
 	GElf_Shdr shdr;
 	uint64_t vaddr;
 
-	return f->map && f->map->file && elf_file__section(f->map->file, section, &shdr) &&
+	return f->map && f->map->file && section__named(f->map->file, section, &shdr) &&
 	       elf_file__vaddr(f->map->file, frame__place(f) - f->map->start + f->map->pgoff,
 			       &vaddr) &&
 	       vaddr - shdr.sh_addr < shdr.sh_size;
