@@ -12,6 +12,7 @@ int folded__run(const struct export_options *);
 int live__run(const struct export_options *);
 int mcp__run(const struct export_options *);
 int merge__run(const struct export_options *);
+int metrics__run(const struct export_options *);
 int otlp__run(const struct export_options *);
 int perfetto__run(const struct export_options *);
 int pprof__run(const struct export_options *);

@@ -313,6 +313,21 @@ static const struct subcommand subcommands[] = {
 			   OPTION_OUTPUT,
 		.run = otlp__run,
 	},
+	{
+		.name = "metrics",
+		.argument = "FILE [PORT]",
+		.argument_max = 2,
+		.summary = "serves the collector's counters to Prometheus",
+		.doc = "Serves FILE, which collector --metrics FILE writes, at "
+		       "http://127.0.0.1:PORT/metrics until SIGINT or SIGTERM. The default PORT is "
+		       "9464; 0: one that is free. The status is 503 if the collector has not "
+		       "written the file for half a minute. It needs no rights but to read "
+		       "FILE.\n\n"
+		       "Examples:\n"
+		       "  stacksexport metrics /run/collector/stacks.prom",
+		.accepts = 0,
+		.run = metrics__run,
+	},
 	{ .name = NULL },
 };
 
