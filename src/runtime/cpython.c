@@ -375,12 +375,6 @@ static bool may_have(const char *file)
 	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
 }
 
-static bool is_c_library(const char *file)
-{
-	return strncmp(file, "libc.", 5) == 0 || strncmp(file, "libc-", 5) == 0 ||
-	       strncmp(file, "libpthread", 10) == 0 || strncmp(file, "ld-musl", 7) == 0;
-}
-
 /* Up to 3.10, f_lasti counts bytes, or units; it is -1 before the first one. */
 static uint64_t instr_of(const struct runtime_layout *l, const struct event_call *c)
 {
@@ -409,8 +403,8 @@ const struct runtime cpython = {
 	.evaluator = { "_PyEval_EvalFrameDefault", may_have },
 	/* Locks are semaphores: the interpreter uses these functions for nothing else. It waits in
 	 * the second one after it has given the GIL away, until another thread has it. */
-	.waits = { { "pthread_cond_timedwait", is_c_library },
-		   { "pthread_cond_wait", is_c_library } },
+	.waits = { { "pthread_cond_timedwait", runtime__is_c_library },
+		   { "pthread_cond_wait", runtime__is_c_library } },
 	.waiting = { .module = "[python]",
 		     .name = "(waits for the GIL)",
 		     .module_key = 0x6e6f68747970,

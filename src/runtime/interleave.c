@@ -108,6 +108,15 @@ static bool calls_wait(const struct frame *f, const struct elf_symbol_code *wait
 	return false;
 }
 
+/* Both may be of the interpreter's own: a lock, and its turn. */
+static bool waits_for_turn(const struct interleave_input *in, const struct trace *t, size_t i)
+{
+	return !in->runtime->waits_for_turn ||
+	       in->runtime->waits_for_turn(
+		       in->layout, in->stack,
+		       (struct stack_part){ t->frames[i].sp, t->frames[i + 1].sp });
+}
+
 /* The interpreter itself has called the function in which threads wait. */
 static bool is_waiting(const struct merging *m, size_t inner)
 {
@@ -115,7 +124,7 @@ static bool is_waiting(const struct merging *m, size_t inner)
 
 	for (size_t i = 0; m->in->waits && inner != NOWHERE && i < inner && i < WAIT_DEPTH; i++)
 		if (calls_wait(&t->frames[i], m->in->waits, t->frames[inner].map))
-			return true;
+			return waits_for_turn(m->in, t, i);
 	return false;
 }
 

@@ -12,6 +12,8 @@ struct interleave_input {
 	const struct script_call *calls;     /* by the runs' indexes; without script: not shown */
 	bool cut;			     /* there are more calls than these */
 	const struct elf_symbol_code *waits; /* of the layout; or NULL */
+	const struct runtime_layout *layout;
+	const struct snapshot *stack;
 };
 
 /* Belongs to the caller, reused for every trace. */

@@ -19,6 +19,12 @@
 
 const struct runtime *const runtimes_table[] = { &cpython, &hotspot, &v8, &ruby, &php, NULL };
 
+bool runtime__is_c_library(const char *file)
+{
+	return strncmp(file, "libc.", 5) == 0 || strncmp(file, "libc-", 5) == 0 ||
+	       strncmp(file, "libpthread", 10) == 0 || strncmp(file, "ld-musl", 7) == 0;
+}
+
 int runtime__locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
 		    struct capture_runtime *c)
 {

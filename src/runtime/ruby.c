@@ -80,5 +80,12 @@ const struct runtime ruby = {
 	.in_file = true,
 	.has_core = true,
 	.keeps_name = true,
+	.waits = { { "pthread_cond_timedwait", runtime__is_c_library },
+		   { "pthread_cond_wait", runtime__is_c_library } },
+	.waiting = { .module = "[ruby]",
+		     .name = "(waits for the GVL)",
+		     .module_key = 0x79627572,
+		     .name_key = 0x4c564720726f66 },
+	.waits_for_turn = ruby__waits_for_turn,
 	.print_version = print_version,
 };

@@ -59,5 +59,7 @@ int ruby__read(struct remote *, const struct runtime_layout *, uint64_t code,
 uint64_t ruby__cookie(struct remote *, uint64_t code);
 enum managed_result ruby__step(struct code_walk *, struct managed_frame *);
 size_t ruby__split(const struct runtime_calls *, struct runtime_run *runs);
+bool ruby__waits_for_turn(const struct runtime_layout *, const struct snapshot *,
+			  struct stack_part);
 
 #endif

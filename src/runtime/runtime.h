@@ -61,6 +61,10 @@ struct function_wanted {
 	struct event_call description; /* all 0: none */
 };
 
+struct stack_part {
+	uint64_t low, high;
+};
+
 /* A function, and which mapped files may have its code. */
 struct runtime_place {
 	const char *symbol; /* NULL: none */
@@ -112,6 +116,10 @@ struct runtime {
 	 * what stands for that in its stack. */
 	struct runtime_place waits[RUNTIME_WAITS];
 	struct script waiting;
+	/* Returns whether it is its turn that the thread waits for, by the part of the stack
+	 * that belongs to such a function. NULL: always. */
+	bool (*waits_for_turn)(const struct runtime_layout *, const struct snapshot *,
+			       struct stack_part);
 	/* Returns true for a function of the runtime's own that no view shows. */
 	bool (*is_hidden)(const struct script *);
 	/* Formats a version for a message. */
@@ -120,6 +128,9 @@ struct runtime {
 
 /* Terminated by NULL. */
 extern const struct runtime *const runtimes_table[];
+
+/* Returns true for a file name of the C library. */
+bool runtime__is_c_library(const char *file);
 
 /* Calls .locate or .code->layout. */
 int runtime__locate(struct remote *, const uint64_t *symbols, struct runtime_layout *,

@@ -427,6 +427,8 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 	in.runtime = c.layout->runtime;
 	in.cut = c.cut;
 	in.waits = c.layout->waits;
+	in.layout = c.layout;
+	in.stack = e->stack;
 	in.run_cnt = in.runtime->split(&c, r->runs);
 	for (size_t run = 0; run < in.run_cnt; run++)
 		for (size_t i = 0; i < r->runs[run].cnt; i++)

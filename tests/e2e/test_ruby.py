@@ -295,6 +295,43 @@ Fiber.new { deep(1000) }.resume
 """
 
 
+TURNS = """
+finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 1.5
+lock, queue = Mutex.new, Queue.new
+lock.lock
+over = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) >= finish }
+def spin(over)
+  i = 0
+  i += 1 until i % 1000 == 0 && over.()
+end
+def naps(over) = (sleep 0.001 until over.())
+def locks(lock) = lock.lock
+def pops(queue) = queue.pop
+threads = [Thread.new { spin(over) }, Thread.new { spin(over) }, Thread.new { naps(over) }]
+blocked = [Thread.new { locks(lock) }, Thread.new { pops(queue) }]
+threads.each(&:join)
+"""
+
+
+@every_ruby
+def test_a_wait_for_the_gvl_has_a_name(record, tmp_path, ruby):
+    if "ruby 3.1" not in subprocess.run([*ruby, "-v"], capture_output=True, text=True).stdout:
+        pytest.skip("later versions wait for everything in the same way")
+    script = write(tmp_path, TURNS, "prog.rb")
+    r = record("-p", "switch:u", "--", *ruby, script)
+    cnt = {}
+    for stack, n in r.rows("""
+            SELECT ustack, count(*) FROM stacks WHERE kind = 'switch' AND state IN ('sleeping', 'waiting') AND ustack_id IS NOT NULL
+            GROUP BY ALL"""):
+        function = next((f["name"] for f in stack if f["module"] == str(script) and f["name"] in ("spin", "naps", "locks", "pops")), None)
+        waits = stack[0]["name"] == "(waits for the GVL)"
+        assert waits == any(f["mark"] == "waits" for f in stack)
+        cnt[function, waits] = cnt.get((function, waits), 0) + n
+    assert cnt["spin", True] > max(5, 5 * cnt.get(("spin", False), 0)), cnt
+    assert all(cnt["naps", w] > 4 for w in (True, False)), cnt
+    assert cnt["locks", False] and cnt["pops", False], cnt  # they wait for their turn only when they begin, and are ended
+
+
 def state(tid):
     return pathlib.Path(f"/proc/{tid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 

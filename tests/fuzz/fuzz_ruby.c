@@ -77,6 +77,8 @@ static void split(int fd, const uint8_t *data, size_t sz)
 	memcpy(calls, data, c.cnt * sizeof(*calls));
 	cnt = ruby.split(&c, runs);
 	runs__check(&c, runs, cnt);
+	l.at[RUBY_THREAD_NATIVE] = RUBY_NONE;
+	ruby__waits_for_turn(&l, &stack, (struct stack_part){ 0x1000, 0x1000 + sz });
 }
 
 SCRIPT_INPUTS(read_iseq, read_index, read_method, locate, split)

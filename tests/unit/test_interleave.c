@@ -62,7 +62,7 @@ static const char *describe(void)
 static void merge(const struct runtime_run *runs, size_t cnt, size_t hidden)
 {
 	struct script_call calls[4];
-	struct interleave_input in = { &cpython, runs, cnt, calls, false, waits };
+	struct interleave_input in = { &cpython, runs, cnt, calls, false, waits, NULL, NULL };
 
 	for (size_t i = 0; i < 4; i++)
 		calls[i] = (struct script_call){ .script = i == hidden ? NULL : &scripts[i] };
@@ -189,7 +189,7 @@ static void puts_calls_below_the_core_of_an_interpreter(void **state)
 	struct script_call calls[4] = { { .script = &scripts[0] },
 					{ .script = &scripts[1] },
 					{ .script = &scripts[2] } };
-	struct interleave_input in = { &ruby, runs, 1, calls, false, NULL };
+	struct interleave_input in = { &ruby, runs, 1, calls, false, NULL, NULL, NULL };
 
 	(void)state;
 	begin("oppEoE", UNWIND_ROOT);

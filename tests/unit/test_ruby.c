@@ -457,7 +457,50 @@ static void leaves_compiled_code_by_an_address_in_ruby(void **state)
 	assert_int_equal(step_at(other, 4, &f), MANAGED_NONE);
 }
 
-RUN_TESTS(cmocka_unit_test(leaves_compiled_code_by_an_address_in_ruby),
+/* ---- waits
+ * ----------------------------------------------------------------------------------------
+ */
+
+/* The stack of pthread_cond_wait() of glibc. */
+static bool waits_with(uint64_t version, uint64_t cond, uint64_t mutex)
+{
+	const uint64_t frame = 0x7000, at = frame + 8 * 7;
+	const uint64_t words[16] = { [1] = frame + 8 * 3, /* the clean-up buffer */
+				     [3] = 0x7f0000001000, [4] = at,	[7] = 107,
+				     [8] = cond,	   [9] = mutex, [10] = 0x7f0000000000 };
+	const struct snapshot part = { frame, sizeof(words), (const uint8_t *)words, NULL };
+	struct runtime_layout l = fake__layout();
+
+	l.at[RUBY_THREAD_NATIVE] = version > 0x301 ? 40 : RUBY_NONE;
+	return ruby__waits_for_turn(&l, &part, (struct stack_part){ frame, frame + sizeof(words) });
+}
+
+static void a_wait_for_its_turn_has_the_mutex_of_the_vm(void **state)
+{
+	(void)state;
+	assert_true(waits_with(0x301, 0x55000010a018, 0x550000109008));
+	assert_true(waits_with(0x301, 0x55000010a018, 0x5500001f0008));
+	assert_false(waits_with(0x301, 0x55000010a018, 0x55000010a070)); /* the thread's own */
+	assert_false(waits_with(0x301, 0x55000010a018, 0x7008));	 /* no mutex */
+	assert_false(waits_with(0x301, 0, 0x5500001f0008));
+	assert_false(waits_with(0x303, 0x55000010a018, 0x5500001f0008));
+}
+
+static void a_stack_that_is_cut_has_no_wait(void **state)
+{
+	const uint64_t words[3] = { 0x7010, 0x7008, 0x7ff8 };
+	const struct snapshot part = { 0x7000, sizeof(words), (const uint8_t *)words, NULL };
+	struct runtime_layout l = fake__layout();
+
+	(void)state;
+	l.at[RUBY_THREAD_NATIVE] = RUBY_NONE;
+	assert_false(ruby__waits_for_turn(&l, &part, (struct stack_part){ 0x7000, UINT64_MAX }));
+	assert_false(ruby__waits_for_turn(&l, &part, (struct stack_part){ 0x9000, 0x8000 }));
+}
+
+RUN_TESTS(cmocka_unit_test(a_wait_for_its_turn_has_the_mutex_of_the_vm),
+	  cmocka_unit_test(a_stack_that_is_cut_has_no_wait),
+	  cmocka_unit_test(leaves_compiled_code_by_an_address_in_ruby),
 	  cmocka_unit_test(reads_names_and_lines),
 	  cmocka_unit_test(reads_positions_that_are_a_list),
 	  cmocka_unit_test(takes_the_first_of_two_paths),

@@ -107,6 +107,7 @@ static const struct {
 	{ "[vdso]", FRAME_USER },   { "[vsyscall]", FRAME_USER }, { "[jit]", FRAME_JIT },
 	{ "[anon]", FRAME_JIT },    { "[heap]", FRAME_JIT },	  { "[stack]", FRAME_JIT },
 	{ "[label]", FRAME_LABEL }, { "[python]", FRAME_USER },	  { "[java]", FRAME_USER },
+	{ "[ruby]", FRAME_USER },   { "[php]", FRAME_USER },	  { "[javascript]", FRAME_USER },
 };
 
 /* Programs and libraries that interpret or compile other programs' code. */
