@@ -272,6 +272,8 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 
 	if (!(r->mmap.prot & PROT_EXEC) || process_table__map(t, e, &r->mmap, &m) != 0)
 		return;
+	if (e->pub.map_cnt == 0)
+		unqueue(t, e); /* it was looked up before, and seemed to be gone */
 	e->told = true;
 	if (!e->named && (m.kind == MAPPING_FILE || m.opening)) {
 		set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
