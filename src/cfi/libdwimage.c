@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "cfi/verify.h"
 #include "elf/code.h"
+#include "elf/debugfile.h"
 #include "elf/section.h"
 
 /* Bytes of one section, also when decompressed. The job of a file that is not trusted has a smaller
@@ -17,7 +17,7 @@
 #define BYTES_UNTRUSTED_MAX (16u << 20)
 
 /* The order matters: libdw searches .eh_frame_hdr before .eh_frame. */
-enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT };
+enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT = LIBDW_IMAGE_SECTIONS };
 static const char *const wanted[WANTED_CNT] = { ".eh_frame_hdr", ".eh_frame", ".debug_frame",
 						".zdebug_frame" };
 
@@ -144,16 +144,12 @@ static const Elf64_Ehdr blank = {
 	.e_shentsize = sizeof(Elf64_Shdr),
 };
 
-static int build_from_sections(struct builder *b)
+/* Completes an image after its sections. */
+static int end_image(struct builder *b, const struct machine *machine)
 {
 	Elf64_Ehdr ehdr = blank;
-	int err;
 
-	ehdr.e_machine = b->from->machine->elf;
-	buf__append(&b->out, &ehdr, sizeof(ehdr));
-	err = add_sections(b);
-	if (err)
-		return err;
+	ehdr.e_machine = machine->elf;
 	add_names(b);
 	align(&b->out);
 	ehdr.e_shoff = b->out.sz;
@@ -164,6 +160,15 @@ static int build_from_sections(struct builder *b)
 		return -ENOMEM;
 	memcpy(b->out.data, &ehdr, sizeof(ehdr));
 	return 0;
+}
+
+static int build_from_sections(struct builder *b)
+{
+	int err;
+
+	buf__append(&b->out, &blank, sizeof(blank));
+	err = add_sections(b);
+	return err ? err : end_image(b, b->from->machine);
 }
 
 /*
@@ -248,6 +253,7 @@ static int open_bytes(struct libdw_image *img, struct builder *b)
 {
 	img->bytes = b->out.data;
 	img->sz = b->kept_sz;
+	memcpy(img->index, b->index, sizeof(img->index));
 	img->elf = elf_memory((char *)b->out.data, b->out.sz);
 	if (!img->elf)
 		return -ENOENT;
@@ -273,6 +279,59 @@ int libdw_image__make(struct libdw_image *img, const struct elf_file *from, stru
 	if (!err)
 		return open_bytes(img, &b);
 	buf__free(&b.out);
+	return err;
+}
+
+static int make_of_debug(struct libdw_image *img, struct elf_file *debug, struct elf_file *own)
+{
+	int err = debug ? libdw_image__make(img, debug, own) : -ENOENT;
+
+	elf_file__put(debug); /* the bytes were copied */
+	return err;
+}
+
+int libdw_image__make_separate(struct libdw_image *img, struct elf_file *own)
+{
+	int err;
+
+	*img = (struct libdw_image){ 0 };
+	err = make_of_debug(img, debug_data__open(own), own);
+	if (!err)
+		return 0;
+	libdw_image__free(img);
+	return make_of_debug(img, debug_file__open(own, DEBUG_DIR), own);
+}
+
+static void add_plain(struct builder *b, size_t which, const struct cfi_section *s)
+{
+	align(&b->out);
+	b->shdrs[b->cnt] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
+					 .sh_flags = which <= EH_FRAME ? SHF_ALLOC : 0,
+					 .sh_addr = s->vaddr,
+					 .sh_offset = b->out.sz,
+					 .sh_size = s->sz,
+					 .sh_addralign = 1 };
+	buf__append(&b->out, s->data, s->sz);
+	b->index[which] = b->cnt++;
+}
+
+int libdw_image__write(const struct libdw_image *img, const struct machine *machine,
+		       struct buf *out)
+{
+	struct builder b = { .cnt = 1 };
+	int err = -ENOENT;
+
+	buf__append(&b.out, &blank, sizeof(blank));
+	for (size_t i = 0; i < WANTED_CNT; i++) {
+		size_t which = i == ZDEBUG_FRAME ? DEBUG_FRAME : i;
+		struct cfi_section s;
+
+		if (!b.index[which] && find_bytes(img, img->index[i], &s) && s.sz)
+			add_plain(&b, which, &s);
+	}
+	if (b.cnt > 1)
+		err = end_image(&b, machine);
+	*out = b.out;
 	return err;
 }
 

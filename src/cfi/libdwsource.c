@@ -7,9 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "base/seed.h"
+#include "cfi/framestask.h"
 #include "elf/debugfile.h"
 #include "elf/sectionheaders.h"
+
+#define RETRY_NS 30000000000 /* after workers failed */
 
 /* The job that reads one part of a file. */
 struct reading {
@@ -22,6 +26,8 @@ struct reading {
 	struct overrides marks;
 	struct code_rows code;
 	struct elf_code text;
+	struct workers *workers; /* a reference; NULL: the job's thread decompresses */
+	bool failed;		 /* workers failed */
 	size_t sz; /* bytes in memory, counted against the limit of the file's owner */
 	/* fields of the requesting thread: */
 	struct libdw_source *data;
@@ -31,28 +37,37 @@ struct reading {
 /* ---- on a job's thread
  * --------------------------------------------------------------------------- */
 
-static void read_own(struct reading *r, struct elf_file *own)
+/* A worker decompresses frames, and opens separate debug data. */
+static int ask_frames(struct reading *r, struct elf_file *own, enum frames_source source)
 {
-	libdw_image__make(&r->frames, own, own);
-	overrides__find(&r->marks, own);
+	struct elf_file *from = frames_task__ask(r->workers, own, source);
+	int err = from ? libdw_image__make(&r->frames, from, own) : -errno;
+
+	elf_file__put(from);
+	r->failed = workers__failed(err);
+	r->job.late = err == -ETIMEDOUT;
+	return err;
 }
 
-static bool read_separate(struct reading *r, struct elf_file *own, struct elf_file *debug)
+static int read_frames(struct reading *r, struct elf_file *own)
 {
-	if (debug && libdw_image__make(&r->frames, debug, own) != 0)
-		libdw_image__free(&r->frames);
-	elf_file__put(debug); /* the bytes were copied */
-	return r->frames.elf;
+	bool separate = r->part == LIBDW_SEPARATE;
+
+	if (r->workers && (separate || frames_task__is_compressed(own)))
+		return ask_frames(r, own, separate ? FRAMES_SEPARATE : FRAMES_OWN);
+	if (separate)
+		return libdw_image__make_separate(&r->frames, own);
+	return libdw_image__make(&r->frames, own, own);
 }
 
 static void read_part(struct reading *r, struct elf_file *own)
 {
-	if (r->part == LIBDW_OWN)
-		read_own(r, own);
-	else if (r->part == LIBDW_CODE)
+	if (r->part == LIBDW_CODE)
 		code_rows__make(&r->code, own);
-	else if (!read_separate(r, own, debug_data__open(own)))
-		read_separate(r, own, debug_file__open(own, DEBUG_DIR));
+	else if (read_frames(r, own) != 0)
+		libdw_image__free(&r->frames);
+	if (r->part == LIBDW_OWN)
+		overrides__find(&r->marks, own);
 	r->sz = r->frames.sz + code_rows__sz(&r->code);
 }
 
@@ -84,6 +99,7 @@ static void reading__free(struct reading *r)
 		close(r->fd);
 	elf_file__unpin(r->file, ELF_SLOT_UNWIND);
 	elf_file__put(r->file);
+	workers__put(r->workers);
 	free(r->path);
 	free(r);
 }
@@ -146,6 +162,7 @@ static void adopt(struct libdw_source *d, struct reading *r)
 		return;
 	}
 	d->read[r->part] = true;
+	d->retry_ns[r->part] = r->failed ? monotonic__ns() + RETRY_NS : 0;
 	if (r->part == LIBDW_OWN)
 		d->marks = r->marks;
 	if (hold(d->file, r->sz))
@@ -180,6 +197,7 @@ static struct reading *reading__new(struct libdw_source *d, enum libdw_part part
 	elf_file__pin(r->file, ELF_SLOT_UNWIND);
 	r->path = strdup(d->file->path);
 	r->fd = fcntl(d->file->fd, F_DUPFD_CLOEXEC, 3);
+	r->workers = workers__get(jobs__workers(d->jobs));
 	if (r->path && r->fd >= 0)
 		return r;
 	reading__free(r);
@@ -221,8 +239,18 @@ static void take_from_memory(struct libdw_source *d)
 		d->read[i] = true;
 }
 
+/* A part that workers failed to read is read again later. */
+static void retry(struct libdw_source *d, enum libdw_part part)
+{
+	if (!d->retry_ns[part] || monotonic__ns() < d->retry_ns[part])
+		return;
+	d->retry_ns[part] = 0;
+	d->read[part] = d->asked[part] = false;
+}
+
 bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
 {
+	retry(d, part);
 	if (d->file->fd < 0)
 		take_from_memory(d);
 	else if (!d->asked[part])

@@ -29,7 +29,8 @@ struct libdw_source {
 	struct elf_file *file;
 	struct jobs *jobs; /* borrowed; NULL: parts are read at the first request */
 	bool read[LIBDW_PART_CNT], asked[LIBDW_PART_CNT];
-	bool text_asked; /* one request at a time */
+	uint64_t retry_ns[LIBDW_PART_CNT]; /* 0: never */
+	bool text_asked;		   /* one request at a time */
 	bool awaits;
 	/* Open addressing; vaddr 0: a free slot; NULL: none yet. The size is fixed, so that it is
 	 * accounted once and adding cannot fail. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "cfi/framestask.h"
 #include "cfi/tabletask.h"
 #include "jit/codetask.h"
 #include "symbol/nametask.h"
@@ -11,10 +12,9 @@
 #include "worker/sandbox.h"
 
 static const task_fn tasks[TASK_CNT] = {
-	[TASK_TABLE] = table_task__run,
-	[TASK_SYMBOLS] = symtab_task__run,
-	[TASK_NAMES] = name_task__run,
-	[TASK_CODE] = code_task__run,
+	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
+	[TASK_FRAMES] = frames_task__run,
 };
 
 int confined__begin(const struct options *o, struct workers **workers)

@@ -9,6 +9,7 @@
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/openfiles.h"
+#include "cfi/framestask.h"
 #include "cfi/tabletask.h"
 #include "formats/itemstack.h"
 #include "jit/codetask.h"
@@ -113,10 +114,9 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 
 /* Root's rights are not needed to parse files. Other users have no more rights than their own. */
 static const task_fn tasks[TASK_CNT] = {
-	[TASK_TABLE] = table_task__run,
-	[TASK_SYMBOLS] = symtab_task__run,
-	[TASK_NAMES] = name_task__run,
-	[TASK_CODE] = code_task__run,
+	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
+	[TASK_FRAMES] = frames_task__run,
 };
 
 static bool open_workers(struct unwinding *u, const struct options *o)

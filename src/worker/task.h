@@ -12,6 +12,7 @@ enum task_kind {
 	TASK_SYMBOLS, /* symbol/symtabtask.h */
 	TASK_NAMES,   /* symbol/nametask.h */
 	TASK_CODE,    /* jit/codetask.h */
+	TASK_FRAMES,  /* cfi/framestask.h */
 	TASK_CNT
 };
 
