@@ -12,19 +12,30 @@ FROM read_parquet(
     getvariable('events_files'), union_by_name => coalesce(getvariable('unions_columns'), true),
     hive_partitioning => false);
 
--- A stack is in the part of each day that has it: the row in the first of them counts.
+-- A stack is in the part of each day that has it: the row in the first of them counts. The union with a row that has all
+-- fields makes those null that older parts lack.
 CREATE OR REPLACE VIEW whole_stacktraces AS
 SELECT
     unsigned_id(stack_id) AS stack_id,
     list_transform(frames, lambda f: {
         'name': f.name, 'address': unsigned_id(f.address), 'offset': unsigned_id(f."offset"), 'module': f.module,
-        'build_id': f.build_id, 'file_offset': unsigned_id(f.file_offset), 'mark': f.mark, 'line': f.line}) AS frames
-FROM read_parquet(
-    getvariable('stacktraces_files'), union_by_name => coalesce(getvariable('unions_columns'), true),
-    hive_partitioning => false)
-WHERE (file_index, file_row_number) IN (
-    SELECT min(file_index), arg_min(file_row_number, file_index)
+        'build_id': f.build_id, 'file_offset': unsigned_id(f.file_offset), 'mark': f.mark, 'line': f.line,
+        'file': f.file}) AS frames
+FROM (
+    SELECT
+        NULL::BIGINT AS stack_id,
+        NULL::STRUCT(
+            name VARCHAR, address BIGINT, "offset" BIGINT, module VARCHAR, build_id VARCHAR, file_offset BIGINT,
+            mark VARCHAR, line INTEGER, file VARCHAR)[] AS frames
+    WHERE false
+    UNION ALL BY NAME
+    SELECT stack_id, frames
     FROM read_parquet(
         getvariable('stacktraces_files'), union_by_name => coalesce(getvariable('unions_columns'), true),
         hive_partitioning => false)
-    GROUP BY unsigned_id(stack_id));
+    WHERE (file_index, file_row_number) IN (
+        SELECT min(file_index), arg_min(file_row_number, file_index)
+        FROM read_parquet(
+            getvariable('stacktraces_files'), union_by_name => coalesce(getvariable('unions_columns'), true),
+            hive_partitioning => false)
+        GROUP BY unsigned_id(stack_id)));

@@ -27,6 +27,7 @@ struct column {
 	/* Nullable columns only: the bit in the table's `present` word that means "not null"; 0:
 	 * the value 0 is null. */
 	uint32_t present;
+	bool optional; /* readers may take it for nullable, but no value is null */
 };
 
 struct table {

@@ -54,7 +54,7 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 	l->column = &b->table->columns[column];
 	l->list = NULL;
 	l->sorted = b->table->sorted && column == 0;
-	l->max_def = l->column->nullable;
+	l->max_def = l->column->nullable || l->column->optional;
 	l->max_rep = 0;
 	l->level_cnt = l->value_cnt = b->cnt;
 	if (l->column->nullable && !b->vectors[column].data) {
@@ -67,6 +67,8 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 		batch__defined(b, column, order, l->defs);
 		l->value_cnt = squeeze(l->values, l->defs, b->cnt);
 	}
+	for (size_t i = 0; i < b->cnt && l->column->optional; i++)
+		l->defs[i] = 1;
 	return 0;
 }
 

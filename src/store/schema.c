@@ -23,7 +23,7 @@ static void put_column(struct thrift *t, const struct column *c)
 {
 	thrift__element(t);
 	thrift__i32(t, 1, column__physical(c));
-	thrift__i32(t, 3, c->nullable ? OPTIONAL : REQUIRED);
+	thrift__i32(t, 3, c->nullable || c->optional ? OPTIONAL : REQUIRED);
 	thrift__string(t, 4, c->name);
 	if (c->type == COLUMN_STRING) {
 		thrift__i32(t, 6, CONVERTED_UTF8);

@@ -145,6 +145,11 @@ static void check_output(struct scene *s)
 	assert_int_equal(scene_number(s, "SELECT max(span_id) FROM "
 					 "read_parquet(getvariable('merged'))"),
 			 -1);
+	assert_int_equal(scene_number(s,
+				      "SELECT count(*) FROM parquet_schema(getvariable('merged')) "
+				      "WHERE num_children IS NULL AND repetition_type != "
+				      "'OPTIONAL'"),
+			 0);
 }
 
 static void rows_are_sorted_by_command_host_and_time(void **state)

@@ -17,6 +17,8 @@ void fleet_events__init(struct fleet_events *e)
 		e->columns[i] = events_table.columns[i];
 		if (e->columns[i].type == COLUMN_UINT64)
 			e->columns[i].type = COLUMN_INT64;
+		/* lead() and outer joins of ClickHouse give 0, not null, for other columns */
+		e->columns[i].optional = !e->columns[i].nullable;
 	}
 }
 
