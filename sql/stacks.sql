@@ -83,18 +83,23 @@ CREATE OR REPLACE MACRO container_of(cgroup) AS
 CREATE OR REPLACE MACRO unit_of(cgroup) AS
     regexp_extract(cgroup, '.*/([^/]+\.(?:service|scope|socket|mount|swap))(?:/|$)', 1);
 
--- The group of an event: its command, or what the variable grouped_by says (stacksexport --by).
-CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
-    CASE getvariable('grouped_by')
-        WHEN 'process' THEN concat(command, ' ', tgid)
-        WHEN 'thread' THEN concat(coalesce(thread, command), ' ', pid)
-        WHEN 'cgroup' THEN coalesce(cgroup, '')
+-- What an event belongs to by one of the ways of stacksexport --by; null by any other.
+CREATE OR REPLACE MACRO group_by_name(way, command, thread, tgid, pid, cgroup, trace_name, host) AS
+    CASE way
+        WHEN 'command' THEN command
+        WHEN 'process' THEN concat(command, ' (', tgid, ')')
+        WHEN 'thread' THEN concat(coalesce(thread, command), ' (', pid, ')')
+        WHEN 'cgroup' THEN coalesce(cgroup, '[no cgroup]')
         WHEN 'container' THEN coalesce(nullif(container_of(coalesce(cgroup, '')), ''), '[no container]')
         WHEN 'unit' THEN coalesce(nullif(unit_of(coalesce(cgroup, '')), ''), '[no unit]')
         WHEN 'span' THEN coalesce(nullif(trace_name, ''), '[no span]')
-        WHEN 'host' THEN coalesce(host, '')
-        ELSE command
+        WHEN 'host' THEN coalesce(host, '[no host]')
     END;
+
+-- The group of an event: its command, or what the variable grouped_by says (stacksexport --by).
+CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
+    group_by_name(
+        coalesce(getvariable('grouped_by'), 'command'), command, thread, tgid, pid, cgroup, trace_name, host);
 
 -- Whether an event is selected, whatever its time and kind are.
 CREATE OR REPLACE MACRO is_selected(command, thread, tgid, pid, cgroup, trace_name, host, span_id) AS

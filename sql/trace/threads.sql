@@ -7,7 +7,7 @@ WITH drawn AS (
     SELECT
         tgid AS pid, pid AS tid,
         arg_max(
-            CASE WHEN getvariable('grouped_by') IN ('cgroup', 'container', 'unit', 'span', 'host')
+            CASE WHEN getvariable('grouped_by') IN ('cgroup', 'container', 'unit', 'host')
                 THEN concat(group_of(command, thread, tgid, pid, cgroup, trace_name, host), ': ') ELSE '' END || command,
             timestamp) AS command,
         arg_max(coalesce(thread, command), timestamp) AS thread

@@ -63,22 +63,11 @@ CREATE TABLE page.waits (
 CREATE MACRO page.stack_text(ustack_id, kstack_id) AS
     nullif(concat_ws('-', lpad(lower(to_hex(kstack_id)), 16, '0'), lpad(lower(to_hex(ustack_id)), 16, '0')), '');
 
--- What a thread is called at the root of a tree.
-CREATE MACRO page.root_text(root, thread) AS CASE root
-    WHEN 'command' THEN thread.command
-    WHEN 'process' THEN thread.command || ' (' || thread.tgid || ')'
-    WHEN 'thread' THEN thread.thread || ' (' || thread.pid || ')'
-    WHEN 'span' THEN coalesce(thread.span, '[no span]')
-    WHEN 'cgroup' THEN coalesce(thread.cgroup, '[no cgroup]')
-    WHEN 'container' THEN coalesce(nullif(container_of(coalesce(thread.cgroup, '')), ''), '[no container]')
-    WHEN 'unit' THEN coalesce(nullif(unit_of(coalesce(thread.cgroup, '')), ''), '[no unit]')
-    WHEN 'host' THEN coalesce(thread.host, '[no host]')
-END;
-
 -- The threads that a request selects; null selects all. label: the thread that stands for all of the same root; 0: none.
 CREATE MACRO page.chosen(root, command_, tgid_, pid_, thread_, span_, cgroup_, host_) AS TABLE
 SELECT
-    who, span IS NOT NULL AS in_span, page.root_text(root::VARCHAR, t) AS text,
+    who, span IS NOT NULL AS in_span,
+    group_by_name(root::VARCHAR, command, thread, tgid, pid, cgroup, span, host) AS text,
     CASE WHEN text IS NULL THEN 0 ELSE min(who) OVER (PARTITION BY text) END::UINTEGER AS label
 FROM page.threads t
 WHERE (command_ IS NULL OR command = command_::VARCHAR)

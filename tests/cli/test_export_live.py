@@ -67,7 +67,7 @@ def test_panes_filter_pause_and_size(rec, tmp_path):
         t.keys("Right")
         t.wait("blocked s", "read")
         t.keys("3")
-        t.wait("server 1", "other 2")
+        t.wait("server (1)", "other (2)")
         t.keys("Right")
         lines = t.wait("main", "work", "hash", "sys", absent=["blocked s"])
         assert [i for i, line in enumerate(lines) if line.startswith("main")] == [2] and lines[3].split() == ["work", "draw_é"]
@@ -96,7 +96,7 @@ def test_it_starts_a_collector_and_ends_it(tmp_path):
     try:
         with Terminal(tmp_path, EXPORT, "live", "-p", "profile,switch") as t:
             t.keys("3")
-            t.wait(f"sh {busy.pid}")
+            t.wait(f"sh ({busy.pid})")
             t.keys("q")
             t.wait("ended 0")
     finally:

@@ -166,7 +166,7 @@ def test_the_kernels_threads_and_gaps(tmp_path):
     assert rows(rec, sql, "--from", "11s", "--to", "12s") == [("sleeping", 1, 0)]
 
 
-GROUPS = {"command": {"one", "two"}, "process": {"one 1", "two 2"}, "thread": {"worker 1", "two 2"}, "cgroup": {"/a/b", "/ab"},
+GROUPS = {"command": {"one", "two"}, "process": {"one (1)", "two (2)"}, "thread": {"worker (1)", "two (2)"}, "cgroup": {"/a/b", "/ab"},
           "container": {"[no container]"}, "span": {"[no span]", "GET /"}, "host": {"here"}}
 
 

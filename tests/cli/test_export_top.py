@@ -211,7 +211,7 @@ def test_lengths_of_waits(tmp_path):
 
 DOCKER = "/system.slice/docker-" + "0123456789abcdef" * 4 + ".scope"
 GROUPS = {
-    "command": ("prog", "prog"), "process": ("prog 100", "prog 200"), "thread": ("pool 100", "prog 200"), "host": ("here", "there"),
+    "command": ("prog", "prog"), "process": ("prog (100)", "prog (200)"), "thread": ("pool (100)", "prog (200)"), "host": ("here", "there"),
     "cgroup": (DOCKER, "/system.slice/nginx.service"), "container": ("0123456789ab", "[no container]"),
     "unit": (DOCKER.rsplit("/", 1)[1], "nginx.service"), "span": ("login", "[no span]"),
 }

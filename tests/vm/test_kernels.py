@@ -258,7 +258,7 @@ def test_rows_add_up_to_every_call(machine, part):
 def test_the_kernel_stack_of_a_call_is_complete(machine):
     stacks = recorded(machine, "vfs-stacks").rows(
         "SELECT list_transform(kstack, lambda f: f.name), list_transform(ustack, lambda f: f.name), unwind FROM stacks "
-        "WHERE kind = 'vfs_write' AND file = 'writev'")
+        "WHERE kind = 'vfs_write' AND path = '/tmp/writev'")
     assert len(stacks) == 7
     for kernel, user, unwind in stacks:
         assert SYSCALL in kernel, kernel
