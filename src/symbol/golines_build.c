@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/search.h"
 #include "base/strtab.h"
 #include "elf/gopclntab.h"
 #include "elf/section.h"
@@ -143,17 +144,9 @@ static int go_builder_read_rows(struct go_builder *b, const struct go_places *p,
 /* Returns the row at a place of the function, or NULL. */
 static const struct go_row *go_builder_row(const struct go_builder *b, uint64_t off)
 {
-	size_t lo = 0, hi = b->row_cnt;
+	size_t cnt = SEARCH_COUNT(b->rows, b->row_cnt, r, r->start <= off);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b->rows[mid].start <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && off < b->end ? &b->rows[lo - 1] : NULL;
+	return cnt && off < b->end ? &b->rows[cnt - 1] : NULL;
 }
 
 /* ---- strings
