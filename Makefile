@@ -226,15 +226,11 @@ fleet: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@PYTHONPATH=tests:tests/cli $(DEPS)/fleet/bin/python -m pytest -q -rs -p per_test_timeout -p no:cacheprovider tests/fleet
 
-## runtimes: run the tests of Python, Java, Node, Ruby and PHP with the other versions in .deps/runtimes/NAME/bin, too (see docs/testing.md)
+## runtimes: run the tests of Python, Java, Node, Ruby and PHP with the versions of Debian 13, too, and those in .deps/runtimes/NAME/bin; root
 .PHONY: runtimes
-RUNTIMES := $(abspath $(wildcard $(DEPS)/runtimes/*/bin))
-listed = $(subst $() $(),:,$(filter-out %-config %.py,$(wildcard $(addsuffix /$(1),$(RUNTIMES)))))
 runtimes: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@STACKS_PYTHONS=$${STACKS_PYTHONS-$(call listed,python3.*)} STACKS_JAVAS=$${STACKS_JAVAS-$(call listed,java)} STACKS_NODES=$${STACKS_NODES-$(call listed,node)} \
-	STACKS_RUBIES=$${STACKS_RUBIES-$(call listed,ruby)} STACKS_PHPS=$${STACKS_PHPS-$(call listed,php)} \
-	PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_python.py tests/e2e/test_java.py tests/e2e/test_node.py tests/e2e/test_ruby.py tests/e2e/test_php.py
+	@tests/distros/runtimes
 
 ## bench: measure costs and print them as tables
 bench: setup-tests
