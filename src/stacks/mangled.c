@@ -6,88 +6,117 @@
 #include "base/strcopy.h"
 #include "elf/remotefile.h"
 
-/* Frames of one stack with mangled names, in files of one owner. */
+#define ASKED_MAX 256 /* names in one request */
+
+/* Frames of some stacks with mangled names, in files of one owner. */
 struct mangled_frames {
 	struct mangled_names *names;
-	struct stack_job *job;
+	struct stack_job *const *jobs;
+	size_t cnt;
 	struct name_owner owner;
-	size_t next; /* index of the frame that gets the next name */
+	/* The frames of the request, one for each name, and their names in the symbol tables. */
+	const struct stack_frame *asked[ASKED_MAX];
+	const char *raw[ASKED_MAX];
+	size_t asked_cnt, next; /* next: gets the next readable name */
 };
 
-static bool mangled_frames_has(const struct mangled_frames *m, size_t i)
+typedef bool (*mangled_frame_fn)(struct mangled_frames *, struct stack_frame *);
+
+/* Calls fn for each frame until it returns false. */
+static void mangled_frames_each(struct mangled_frames *m, mangled_frame_fn fn)
 {
-	const struct stack_frame *f = &m->job->frames[i];
-
-	return f->mangled && remote_file__owner(f->file) == m->owner.id;
-}
-
-/* Collects names from a frame on, as many as fit. */
-static void mangled_frames_collect(struct mangled_frames *m)
-{
-	struct name_batch *b = &m->names->batch;
-	const char *raw;
-
-	b->cnt = b->sz = 0;
 	pthread_mutex_lock(m->names->lock);
-	for (size_t i = m->next; i < m->job->cnt; i++) {
-		struct stack_frame *f = &m->job->frames[i];
+	for (size_t j = 0; j < m->cnt; j++)
+		for (size_t i = 0; i < m->jobs[j]->cnt; i++) {
+			struct stack_frame *f = &m->jobs[j]->frames[i];
 
-		if (!mangled_frames_has(m, i))
-			continue;
-		raw = elf_file__mangled(f->file, f->vaddr);
-		if (!name_batch__add(b, raw ? raw : ""))
-			break;
-	}
+			if (f->mangled && remote_file__owner(f->file) == m->owner.id && !fn(m, f))
+				goto out;
+		}
+out:
 	pthread_mutex_unlock(m->names->lock);
 }
 
-/* A readable_name_fn: names the next frame. */
+static bool mangled_frames_has(const struct mangled_frames *m, const char *raw)
+{
+	for (size_t i = 0; i < m->asked_cnt; i++)
+		if (m->raw[i] == raw)
+			return true;
+	return false;
+}
+
+/* Adds a name to the request. Returns false if there is no room. */
+static bool mangled_frame_collect(struct mangled_frames *m, struct stack_frame *f)
+{
+	const char *raw = elf_file__mangled(f->file, f->vaddr);
+
+	if (!raw || mangled_frames_has(m, raw))
+		return true;
+	if (m->asked_cnt == ASKED_MAX || !name_batch__add(&m->names->batch, raw))
+		return false;
+	m->raw[m->asked_cnt] = raw;
+	m->asked[m->asked_cnt++] = f;
+	return true;
+}
+
+/* A readable_name_fn. */
 static void mangled_frames_set(const char *readable, void *arg)
 {
 	struct mangled_frames *m = arg;
-	struct stack_frame *f;
+	const struct stack_frame *f = m->asked[m->next++];
 
-	while (!mangled_frames_has(m, m->next))
-		m->next++;
-	f = &m->job->frames[m->next++];
-	f->mangled = false;
 	pthread_mutex_lock(m->names->lock);
 	elf_file__set_name(f->file, f->vaddr, readable);
-	elf_file__known_symbol(f->file, f->vaddr, &f->symbol);
 	pthread_mutex_unlock(m->names->lock);
 }
 
 /* The names stay as they are. */
 static void mangled_frames_give_up(struct mangled_frames *m)
 {
-	const struct name_batch *b = &m->names->batch;
 	char plain[SYMBOL_NAME_MAX];
-	const char *at = b->text;
 
-	for (size_t i = 0; i < b->cnt; i++, at += strlen(at) + 1) {
-		symbol_name_plain(at, plain);
+	while (m->next < m->asked_cnt) {
+		symbol_name_plain(m->raw[m->next], plain);
 		mangled_frames_set(plain, m);
 	}
 }
 
-/* Names frames of one owner, from that frame on. */
-static void mangled_frames_name(struct mangled_names *names, struct stack_job *j, size_t first)
+/* Names a frame if its symbol has a readable name now. */
+static bool mangled_frame_name(struct mangled_frames *m, struct stack_frame *f)
 {
-	const struct elf_file *f = j->frames[first].file;
-	struct mangled_frames m = {
-		.names = names, .job = j, .owner = { remote_file__owner(f), f->path }, .next = first
-	};
-
-	mangled_frames_collect(&m);
-	if (name_task__ask(names->workers, &names->batch, m.owner, mangled_frames_set, &m))
-		mangled_frames_give_up(&m);
+	(void)m;
+	f->mangled = elf_file__mangled(f->file, f->vaddr);
+	if (!f->mangled)
+		elf_file__known_symbol(f->file, f->vaddr, &f->symbol);
+	return true;
 }
 
-void mangled_names__of_files(struct mangled_names *names, struct stack_job *j)
+/* Names the frame, and others of the owner with it. */
+static void mangled_frames_ask(struct mangled_names *names, struct stack_job *const *jobs,
+			       size_t cnt, struct stack_frame *first)
 {
-	for (size_t i = 0; i < j->cnt; i++)
-		if (j->frames[i].mangled)
-			mangled_frames_name(names, j, i);
+	struct mangled_frames m = {
+		.names = names,
+		.jobs = jobs,
+		.cnt = cnt,
+		.owner = { remote_file__owner(first->file), first->file->path },
+	};
+
+	names->batch.cnt = names->batch.sz = 0;
+	mangled_frames_each(&m, mangled_frame_collect);
+	if (m.asked_cnt &&
+	    name_task__ask(names->workers, &names->batch, m.owner, mangled_frames_set, &m))
+		mangled_frames_give_up(&m);
+	mangled_frames_each(&m, mangled_frame_name);
+	first->mangled = false; /* a name that fits no request */
+}
+
+void mangled_names__of_files(struct mangled_names *names, struct stack_job *const *jobs, size_t cnt)
+{
+	for (size_t j = 0; j < cnt; j++)
+		for (size_t i = 0; i < jobs[j]->cnt; i++)
+			if (jobs[j]->frames[i].mangled)
+				mangled_frames_ask(names, jobs, cnt, &jobs[j]->frames[i]);
 }
 
 #define OWNER_PROCESS (1ull << 63)

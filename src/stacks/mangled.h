@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mangled names of a stack, which a worker demangles. For the name thread. */
+/* Mangled names of stacks, which a worker demangles. For the name thread. */
 #ifndef STACKS_MANGLED_H
 #define STACKS_MANGLED_H
 
@@ -14,8 +14,9 @@ struct mangled_names {
 	struct name_batch batch; /* private */
 };
 
-/* Sets .symbol of all frames with .mangled. A name that no worker demangled stays as it is. */
-void mangled_names__of_files(struct mangled_names *, struct stack_job *);
+/* Sets .symbol of all frames with .mangled, with one request for each owner of files if their
+ * distinct names fit. A name that no worker demangled stays as it is. */
+void mangled_names__of_files(struct mangled_names *, struct stack_job *const *jobs, size_t cnt);
 
 /* Writes the readable form of a name that the process `tgid` published. */
 void mangled_names__of_process(struct mangled_names *, uint32_t tgid, const char *raw,

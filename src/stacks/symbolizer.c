@@ -16,6 +16,7 @@
 #include "stacks/mangled.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
+#define HAND_MAX	   64	      /* stacks that are named together */
 #define TOGETHER_NS	   1000000 /* stacks arrive in bursts: the thread is woken once for each burst */
 
 #define FULL_NS	  1000000000 /* longest wait for room */
@@ -39,8 +40,9 @@ struct symbolizer {
 	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
 	struct queue todo, done;
-	struct queue parked; /* stacks that wait for jobs */
-	struct stack_job *in_hand;
+	struct queue parked;		  /* stacks that wait for jobs */
+	struct stack_job *hand[HAND_MAX]; /* stacks that are being named, together */
+	size_t hand_cnt;
 	size_t todo_frames, parked_cnt;
 	uint64_t passed_ns; /* time of the last try of all parked stacks */
 	bool asleep, stop;
@@ -133,19 +135,17 @@ static bool is_settled(struct stack_job *j, bool all, uint64_t patience_ns)
 	return all || j->gave_up;
 }
 
-static bool name_files(struct symbolizer *s, struct stack_job *j)
+static void name_files(struct symbolizer *s, struct stack_job *j)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < j->cnt && !j->files_done; i++)
 		if (j->frames[i].file && !j->frames[i].asked)
 			all &= name_frame(s, &j->frames[i]);
-	mangled_names__of_files(&s->mangled, j);
 	if (!j->files_done && is_settled(j, all, TABLES_NS)) {
 		j->files_done = true;
 		j->since_ns = monotonic__ns();
 	}
-	return j->files_done;
 }
 
 static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
@@ -185,23 +185,28 @@ static void finish(struct symbolizer *s, struct stack_job *j)
 	bell__ring(&s->changed);
 }
 
-/* Finishes the stack, or parks it. Tries files first, because the names that a process publishes
- * may take longer. Must hold the lock; releases it while it looks names up. */
-static void try_names(struct symbolizer *s, struct stack_job *j)
+/* Finishes the stacks in hand, or parks them. Tries files first, because the names that a process
+ * publishes may take longer. Must hold the lock; releases it while it looks names up. */
+static void try_names(struct symbolizer *s)
 {
-	bool named;
+	bool named[HAND_MAX];
 
-	s->in_hand = j;
 	pthread_mutex_unlock(&s->lock);
-	named = name_files(s, j) && name_jit_frames(s, j);
+	for (size_t i = 0; i < s->hand_cnt; i++)
+		name_files(s, s->hand[i]);
+	mangled_names__of_files(&s->mangled, s->hand, s->hand_cnt);
+	for (size_t i = 0; i < s->hand_cnt; i++)
+		named[i] = s->hand[i]->files_done && name_jit_frames(s, s->hand[i]);
 	pthread_mutex_lock(&s->lock);
-	s->in_hand = NULL;
-	if (named) {
-		finish(s, j);
-		return;
+	for (size_t i = 0; i < s->hand_cnt; i++) {
+		if (named[i]) {
+			finish(s, s->hand[i]);
+			continue;
+		}
+		queue__put(&s->parked, s->hand[i]);
+		s->parked_cnt++;
 	}
-	queue__put(&s->parked, j);
-	s->parked_cnt++;
+	s->hand_cnt = 0;
 }
 
 /* Tries each parked stack once, if jobs have finished or some time has passed. The submitting
@@ -219,23 +224,26 @@ static void retry_parked(struct symbolizer *s)
 	if (!news && now_ns - s->passed_ns < PASS_NS)
 		return;
 	s->passed_ns = now_ns;
-	while (cnt-- > 0) {
-		struct stack_job *j = queue__take(&s->parked);
-
-		if (!j)
-			return;
-		s->parked_cnt--;
-		try_names(s, j);
+	while (cnt > 0 && s->parked.first) {
+		for (; cnt > 0 && s->parked.first && s->hand_cnt < HAND_MAX; cnt--) {
+			s->hand[s->hand_cnt++] = queue__take(&s->parked);
+			s->parked_cnt--;
+		}
+		try_names(s);
 	}
 }
 
+/* Names the next stacks. Those of a burst have most names in common. */
 static void do_next(struct symbolizer *s)
 {
-	struct stack_job *j = queue__take(&s->todo);
+	while (s->todo.first && s->hand_cnt < HAND_MAX) {
+		struct stack_job *j = queue__take(&s->todo);
 
-	s->todo_frames -= j->cnt;
-	j->since_ns = monotonic__ns();
-	try_names(s, j);
+		s->todo_frames -= j->cnt;
+		j->since_ns = monotonic__ns();
+		s->hand[s->hand_cnt++] = j;
+	}
+	try_names(s);
 }
 
 static void *run(void *arg)
@@ -394,21 +402,23 @@ static struct stack_job *nameless_copy(struct stack_job *j)
 
 static bool is_idle(const struct symbolizer *s)
 {
-	return !s->todo.first && !s->parked_cnt && !s->in_hand;
+	return !s->todo.first && !s->parked_cnt && !s->hand_cnt;
 }
 
-/* Returns a nameless copy of the stack that the name thread has in hand. That thread later returns
- * the stack itself, without an ID, for what it learns. */
+/* Returns nameless copies of the stacks that the name thread has in hand. That thread later returns
+ * the stacks themselves, without an ID, for what it learns. */
 static void give_up_in_hand(struct symbolizer *s)
 {
-	struct stack_job *j = s->in_hand, *copy = j ? nameless_copy(j) : NULL;
+	for (size_t i = 0; i < s->hand_cnt; i++) {
+		struct stack_job *copy = nameless_copy(s->hand[i]);
 
-	if (!copy)
-		return;
-	j->stack_id = 0;
-	s->pending++;
-	s->sz += stack_job__sz(copy);
-	finish(s, copy);
+		if (!copy)
+			continue;
+		s->hand[i]->stack_id = 0;
+		s->pending++;
+		s->sz += stack_job__sz(copy);
+		finish(s, copy);
+	}
 }
 
 bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)

@@ -3,11 +3,13 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "stacks/mangled.h"
 #include "stacks/symbolizer.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
@@ -266,6 +268,48 @@ static void names_that_workers_forge_stay_mangled(void **state)
 	assert_true(s.refused > 0);
 }
 
+/* Sets .mangled of the frames with mangled names. */
+static void find_mangled(struct stack_job *j)
+{
+	for (size_t i = 0; i < j->cnt; i++)
+		j->frames[i].mangled = elf_file__mangled(j->frames[i].file, j->frames[i].vaddr);
+}
+
+static void stacks_share_a_request(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *f = elf_file__open(CPP), *here = elf_file__open(CPP);
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct mangled_names names = { .workers = r->workers, .lock = &lock };
+	struct workers_stats before, after;
+	struct stack_job *jobs[3];
+	int err;
+
+	if (!f)
+		skip_because("there is no %s", CPP);
+	elf_file__set_symtab(f, symtab_task__ask(r->workers, f, &err));
+	for (size_t j = 0; j < 3; j++) { /* two are the same */
+		jobs[j] = make_cpp_job(f, f->segments[1].vaddr + j / 2 * 40961);
+		find_mangled(jobs[j]);
+	}
+	workers__stats(r->workers, &before);
+	mangled_names__of_files(&names, jobs, 3);
+	workers__stats(r->workers, &after);
+	assert_int_equal(after.asked - before.asked, 1);
+	for (size_t j = 0; j < 3; j++) {
+		for (size_t i = 0; i < CPP_FRAMES; i++) {
+			struct stack_frame *frame = &jobs[j]->frames[i];
+
+			assert_false(frame->mangled);
+			if (frame->symbol.name)
+				is_named_as_here(frame, here);
+		}
+		stack_job__free(jobs[j]);
+	}
+	elf_file__put(f);
+	elf_file__put(here);
+}
+
 static void jobs_that_are_not_taken_are_freed(void **state)
 {
 	struct rig *r = *state;
@@ -288,6 +332,7 @@ static void it_may_end_without_work(void **state)
 RUN_TESTS(test_with_workers(jobs_come_back_in_order), test_with_workers(waits_for_the_job_in_hand),
 	  test_with_workers(another_thread_may_ask_meanwhile),
 	  test_with_workers(names_from_workers_are_the_same),
+	  test_with_workers(stacks_share_a_request),
 	  test_with_hostile_workers(names_that_workers_forge_stay_mangled),
 	  test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
 	  test_with_rig(another_thread_may_ask_meanwhile),
