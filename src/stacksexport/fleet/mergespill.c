@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,21 @@ struct merge_spill {
 	size_t block_cnt, block_cap;
 };
 
+/* Not O_TMPFILE, which NFS and others do not have. */
+static int open_nameless(const char *dir)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/rows.tmp", dir) < 0)
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd;
+}
+
 struct merge_spill *merge_spill__new(const char *dir, size_t ranges)
 {
 	struct merge_spill *s = calloc(1, sizeof(*s));
@@ -42,7 +58,7 @@ struct merge_spill *merge_spill__new(const char *dir, size_t ranges)
 		return NULL;
 	s->ranges = ranges;
 	s->block_rows = rows < BLOCK_MIN ? BLOCK_MIN : rows > BLOCK_MAX ? BLOCK_MAX : rows;
-	s->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	s->fd = open_nameless(dir);
 	s->rows = calloc(ranges, s->block_rows * sizeof(*s->rows));
 	s->cnts = calloc(ranges, sizeof(*s->cnts));
 	s->piece = calloc(s->block_rows, sizeof(*s->piece));

@@ -14,7 +14,7 @@
 
 struct merge_spill;
 
-/* Keeps its file in the folder `dir`. Returns NULL + errno. */
+/* Makes its file in the folder `dir`, where no other process does. Returns NULL + errno. */
 struct merge_spill *merge_spill__new(const char *dir, size_t ranges);
 void merge_spill__free(struct merge_spill *); /* accepts NULL */
 

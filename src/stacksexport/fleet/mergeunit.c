@@ -229,16 +229,22 @@ static int leave_out_all(struct merger *m, const char *why)
 static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt)
 {
 	const struct merge_unit *u = &m->unit;
-	struct merge_events events = { .db = &m->db, .path = staging, .dir = m->fleet.dir };
-	struct buf sources = { 0 };
+	struct merge_events events = { .db = &m->db, .path = staging };
+	struct buf sources = { 0 }, state = { 0 };
 	char why[MERGE_WHY_SZ];
 	int err = read_sources(m, &sources);
+
+	buf__printf(&state, "%s/" FLEET_STATE, m->fleet.dir);
+	buf__u8(&state, 0);
+	if (!err && buf__err(&state))
+		err = no_memory();
 
 	for (size_t i = 0; i < u->cnt; i++) {
 		events.with_values |= u->batches[i]->files[FLEET_EVENTS].with_values;
 		events.at_most += u->batches[i]->files[FLEET_EVENTS].row_cnt;
 	}
 	events.sources = (const char *)sources.data;
+	events.dir = (const char *)state.data;
 	if (!err)
 		err = set_files(m, 0, u->cnt);
 	if (!err)
@@ -247,6 +253,7 @@ static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt
 		err = blame_inputs(m, why);
 	else if (err == -EBADMSG)
 		err = leave_out_all(m, why);
+	buf__free(&state);
 	buf__free(&sources);
 	return err;
 }
