@@ -199,11 +199,12 @@ nightly: setup-tests
 clang:
 	@$(MAKE) --no-print-directory -j$(JOBS) CC=$(CLANG) BUILD=build-clang all
 
-## tsan: run the unit tests and one end-to-end test with ThreadSanitizer, from build-tsan
+## tsan: run the unit tests and some end-to-end tests with ThreadSanitizer, from build-tsan
 tsan:
 	@$(MAKE) --no-print-directory -j$(JOBS) SAN=thread BUILD=build-tsan all tsan-build
 	@BUILDS=build-tsan tests/run unit
-	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py
+	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py \
+		tests/e2e/test_sandbox.py::test_workers_are_not_recorded
 
 # Without tests of DuckDB, which is not built with the sanitizer, and without tests that time what a recorded process does.
 .PHONY: tsan-build

@@ -150,11 +150,16 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t sz, size_t max_sz, unsigned
 /* ---- the target ---------------------------------------------------------------------------------
  */
 
+/* For a profile no file is found: reading the symbols of each would take most of the time. */
 static void convert(const uint8_t *data, size_t sz, bool pprof)
 {
 	static const volatile int interrupts;
 	const struct options o = {
-		.mode = MODE_CACHING, .no_sandbox = true, .stitch = true, .pprof = pprof
+		.mode = MODE_CACHING,
+		.no_sandbox = true,
+		.stitch = true,
+		.pprof = pprof,
+		.sysroot = pprof ? "/dev" : NULL,
 	};
 	struct filter_files files = { .interrupts = &interrupts };
 	int status;
