@@ -171,6 +171,10 @@ static const char source[] =
 	"	fmt.Println(t.sum(), strings.ToUpper(os.Args[0]))\n"
 	"}\n";
 
+/* Is linked by the C compiler. */
+static const char with_c[] = "package main\n// int one(void) { return 1; }\nimport \"C\"\n"
+			     "var one = C.one()\n";
+
 struct tally {
 	size_t same, places, inlined;
 };
@@ -216,6 +220,14 @@ static bool is_same(const struct code_lines *ours, const struct expected *theirs
 	return true;
 }
 
+/* The others are C functions of a program with cgo. */
+static bool is_of_go(const struct line *l)
+{
+	const char *dot = l->file ? strrchr(l->file, '.') : NULL;
+
+	return dot && (strcmp(dot, ".go") == 0 || strcmp(dot, ".s") == 0);
+}
+
 static void compare_place(struct elf_file *f, struct lines *lines, uint64_t vaddr, struct tally *t)
 {
 	struct line_query query = { vaddr, true };
@@ -223,7 +235,7 @@ static void compare_place(struct elf_file *f, struct lines *lines, uint64_t vadd
 	struct code_lines ours;
 
 	if (lines__at(lines, query, expect_line, &theirs) != 0 || !theirs.v[0].function ||
-	    !theirs.v[0].line)
+	    !theirs.v[0].line || !is_of_go(&theirs.v[0]))
 		return;
 	t->places++;
 	if (!elf_file__code_lines(f, vaddr, &ours))
@@ -233,7 +245,7 @@ static void compare_place(struct elf_file *f, struct lines *lines, uint64_t vadd
 }
 
 /* The program without symbols has the same code as the one with debug information. */
-static void compare_build(const char *dir, const char *mode)
+static void compare_build(const char *dir, const char *cgo, const char *mode)
 {
 	struct tally tally = { 0 };
 	struct elf_file *f;
@@ -242,10 +254,10 @@ static void compare_build(const char *dir, const char *mode)
 	struct symbol s;
 	GElf_Shdr text;
 
-	shell__run("cd %s && export HOME=${HOME:-$PWD} GOFLAGS= GO111MODULE=off CGO_ENABLED=0 && "
+	shell__run("cd %s && export HOME=${HOME:-$PWD} GOFLAGS= GO111MODULE=off CGO_ENABLED=%s && "
 		   "go build -buildmode=%s -o whole *.go 2>&1 && "
 		   "go build -buildmode=%s -ldflags='-s -w' -o stripped *.go 2>&1",
-		   dir, mode, mode);
+		   dir, cgo, mode, mode);
 	snprintf(path, sizeof(path), "%s/whole", dir);
 	lines = lines__new(path);
 	snprintf(path, sizeof(path), "%s/stripped", dir);
@@ -256,8 +268,9 @@ static void compare_build(const char *dir, const char *mode)
 	elf_file__symbol(f, text.sh_addr, &s);
 	for (uint64_t off = 0; off < text.sh_size; off += 7)
 		compare_place(f, lines, text.sh_addr + off, &tally);
-	print_message("-buildmode=%s: %zu of %zu places, %zu with inlined functions\n", mode,
-		      tally.same, tally.places, tally.inlined);
+	print_message(
+		"CGO_ENABLED=%s -buildmode=%s: %zu of %zu places, %zu with inlined functions\n",
+		cgo, mode, tally.same, tally.places, tally.inlined);
 	assert_true(tally.inlined > 1000);
 	/* Debug information of Go 1.19 lacks some inlined functions: 22 of 72,234 places. */
 	assert_true(tally.same * 1000 >= tally.places * 999);
@@ -270,8 +283,11 @@ static void lines_are_those_of_the_debug_information(void **state)
 	if (!shell__has("go"))
 		skip_because("no Go compiler");
 	shell__write(*state, "main.go", source);
-	compare_build(*state, "exe");
-	compare_build(*state, "pie");
+	compare_build(*state, "0", "exe");
+	compare_build(*state, "0", "pie");
+	shell__write(*state, "c.go", with_c);
+	compare_build(*state, "1", "exe");
+	compare_build(*state, "1", "pie");
 }
 
 RUN_TESTS(cmocka_unit_test(names_inlined_functions_and_their_calls),
