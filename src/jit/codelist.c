@@ -81,7 +81,7 @@ static bool entry_moved(const struct code_entry *e, const struct codemap *m, str
 
 static int entry_apply(const struct code_list *l, const struct code_entry *e, struct codemap *m)
 {
-	struct code c = { .name = (const char *)l->names.data + e->name,
+	struct code c = { .name = e->moved ? NULL : (const char *)l->names.data + e->name,
 			  .frames = e->frames_sz ? l->frames.data + e->frames_off : NULL,
 			  .frames_sz = e->frames_sz };
 	int err;

@@ -225,7 +225,7 @@ static void go_builder_add_inlined(struct go_builder *b, const struct go_places 
 		if (row && row->line >= 0) {
 			call.file = go_builder_file(b, p->unit, row->file);
 			call.line = (uint32_t)row->line;
-			call.caller = (uint32_t)(row->inlined + 1);
+			call.caller = (uint32_t)row->inlined + 1;
 		}
 	}
 	buf__append(&b->code, &call, sizeof(call));
@@ -238,7 +238,7 @@ static uint32_t go_builder_inlined_cnt(const struct go_builder *b)
 	for (size_t i = 0; i < b->row_cnt; i++)
 		if (b->rows[i].inlined > most)
 			most = b->rows[i].inlined;
-	return (uint32_t)(most + 1);
+	return (uint32_t)most + 1;
 }
 
 static void append_sleb(struct buf *out, int64_t v)
