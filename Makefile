@@ -202,13 +202,14 @@ clang:
 ## tsan: run the unit tests and some end-to-end tests with ThreadSanitizer, from build-tsan
 tsan:
 	@$(MAKE) --no-print-directory -j$(JOBS) SAN=thread BUILD=build-tsan all tsan-build
-	@BUILDS=build-tsan tests/run unit
+	@BUILDS=build-tsan PROGRAMS='$(notdir $(TSAN_TESTS))' tests/run unit
 	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py \
 		tests/e2e/test_sandbox.py::test_workers_are_not_recorded
 
 # Without tests of DuckDB, which is not built with the sanitizer, and without tests that time what a recorded process does.
+TSAN_TESTS = $(filter-out $(BUILD)/tests/test_capture% $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l duck tests/unit/test_*.c)),$(UNIT_TESTS))
 .PHONY: tsan-build
-tsan-build: $(filter-out $(BUILD)/tests/test_capture% $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l duck tests/unit/test_*.c)),$(UNIT_TESTS)) $(TEST_TOOLS)
+tsan-build: $(TSAN_TESTS) $(TEST_TOOLS)
 
 ## single-step: single-step ls, python3 and libgmp, and compare each walk with a shadow stack; minutes
 single-step: shadow-build $(BUILD)/shadow/gmp_numbers
