@@ -188,7 +188,7 @@ static void a_worker_that_waits_for_its_file_is_ended(void **state)
 	size_t sz;
 
 #ifdef __SANITIZE_THREAD__
-	skip_because("ThreadSanitizer's own thread uses CPU time in a worker that waits");
+	skip_because("the sanitizer has a thread that uses CPU time in a waiting worker");
 #endif
 	assert_int_equal(ask_for(*state, "w", 0, &answer, &sz), -ETIMEDOUT);
 	assert_true(monotonic__ns() - begin_ns >= 3000000000);
