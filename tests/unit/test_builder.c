@@ -73,10 +73,16 @@ static void add(struct builder *b, const struct named_frame *frames, size_t cnt,
 	builder__sample(b, (const int64_t[]){ count, value });
 }
 
-static const struct named_frame work = { TEXT("work"), TEXT("/bin/p"), TEXT("ab12"), 0x1100, 0x10,
-					 0x110,	       true,	       false,	     0 };
-static const struct named_frame caller = { TEXT("main"), TEXT("/bin/p"), TEXT("ab12"), 0x1200, 0x2f,
-					   0x22f,	 true,		 false,	       0 };
+/* A frame of a program's function, which begins at `start`, 0x1000 behind its place in the file. */
+#define FRAME(function, path, id, start, off)                                               \
+	{                                                                                   \
+		.name = TEXT(function), .module = TEXT(path), .build_id = TEXT(id),         \
+		.address = (start), .offset = (off), .file_offset = (start) + (off)-0x1000, \
+		.has_file_offset = true                                                     \
+	}
+
+static const struct named_frame work = FRAME("work", "/bin/p", "ab12", 0x1100, 0x10);
+static const struct named_frame caller = FRAME("main", "/bin/p", "ab12", 0x1200, 0x2f);
 
 static void same_stacks_are_one_sample(void **state)
 {
@@ -128,18 +134,8 @@ static void mappings_say_where_the_file_lies(void **state)
 
 static void the_program_that_most_began_in_is_first(void **state)
 {
-	const struct named_frame launcher = {
-		TEXT("execve"), TEXT("/bin/launcher"), TEXT("ef"), 0x500, 0, 0x500, true, false, 0
-	};
-	const struct named_frame library = { TEXT("start_thread"),
-					     TEXT("/lib/libc.so.6"),
-					     TEXT("cd"),
-					     0x600,
-					     0,
-					     0x600,
-					     true,
-					     false,
-					     0 };
+	const struct named_frame launcher = FRAME("execve", "/bin/launcher", "ef", 0x1500, 0);
+	const struct named_frame library = FRAME("start_thread", "/lib/libc.so.6", "cd", 0x1600, 0);
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
 	Profile *p;
@@ -282,9 +278,13 @@ static void copies_of_a_function_are_one(void **state)
 static void nameless_frames_are_seen(void **state)
 {
 	const struct named_frame frames[] = {
-		{ { NULL, 0 }, TEXT("/lib/x.so"), TEXT("cd"), 0, 0x1234, 0x234, true, false, 0 },
-		{ { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, 0, 0x99, 0, false, false, 0 },
-		{ { NULL, 0 }, TEXT("[kernel]"), { NULL, 0 }, 0, UINT64_MAX, 0, false, false, 0 },
+		{ .module = TEXT("/lib/x.so"),
+		  .build_id = TEXT("cd"),
+		  .offset = 0x1234,
+		  .file_offset = 0x234,
+		  .has_file_offset = true },
+		{ .offset = 0x99 },
+		{ .module = TEXT("[kernel]"), .offset = UINT64_MAX },
 	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
@@ -337,10 +337,11 @@ static void offsets_part_functions(void **state)
 /* JIT code: one address, two functions. */
 static void names_part_locations(void **state)
 {
-	const struct named_frame a = { TEXT("a"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1,
-				       0,	  false,	 false,	      0 };
+	const struct named_frame a = {
+		.name = TEXT("a"), .module = TEXT("[jit]"), .address = 0x1000, .offset = 1
+	};
 	const struct named_frame c = {
-		TEXT("b\xff"), TEXT("[jit]"), { NULL, 0 }, 0x1000, 1, 0, false, false, 0
+		.name = TEXT("b\xff"), .module = TEXT("[jit]"), .address = 0x1000, .offset = 1
 	};
 	struct binaries *binaries;
 	struct builder *b = new_builder(&binaries, false);
