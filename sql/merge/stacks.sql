@@ -24,5 +24,6 @@ SELECT
     signed_id(stack_id) AS stack_id,
     list_transform(frames, lambda f: {
         'name': f.name, 'address': signed_id(f.address), 'offset': signed_id(f."offset"), 'module': f.module,
-        'build_id': f.build_id, 'file_offset': signed_id(f.file_offset), 'mark': f.mark, 'line': f.line, 'file': f.file}) AS frames
+        'build_id': f.build_id, 'file_offset': signed_id(f.file_offset), 'mark': f.mark, 'line': f.line,
+        'file': f.file}) AS frames
 FROM whole

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Ruby's calls on the C stack: runs of the interpreter, compiled code, waits (src/runtime/ruby*.c).
- */
+/* Ruby's calls on the C stack: runs, compiled code, waits (src/runtime/ruby_runs.c and others). */
 #include "test.h"
 
 #include "event/sample.h"
