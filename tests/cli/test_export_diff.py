@@ -114,6 +114,12 @@ def test_wrong_calls_are_refused(changing, args):
     assert run("diff", changing, *args, status=2).stdout == ""
 
 
+def test_an_absent_source_is_named_in_one_line(tmp_path):
+    rec = Batch().slice(0, 10, "sleeping", names("wait")).slice(50, 60, "sleeping").write(tmp_path / "rec")
+    (line,) = run("diff", rec, rec, status=1).stderr.splitlines()
+    assert "profile (collector -p profile)" in line
+
+
 def test_names_are_text(tmp_path):
     evil = 'a"b\n;<script>\x1b[31m'
     b = Batch()

@@ -38,7 +38,9 @@ static int reading_run(struct source *s, const char *path, duckdb_result *out)
 
 	if (err) {
 		buf__u8(&error, 0);
-		log__error("%s: %s", path, buf__err(&error) ? "?" : (const char *)error.data);
+		if (err != -EINTR) /* the program ends */
+			log__error("%s: %s", path,
+				   buf__err(&error) ? "?" : (const char *)error.data);
 		reading_failed(s, ~(1u << PART_STACKS),
 			       buf__err(&error) ? NULL : (const char *)error.data);
 	}
