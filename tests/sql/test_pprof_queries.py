@@ -153,7 +153,7 @@ def names_of(db, stack):
 
 
 BY_COMMAND, BY_BUILDID, BY_BOTH = ("command",), ("buildid",), ("command", "buildid")
-FORMER = {  # of queries whose former names are not built like those of the others
+FORMER = {  # former names that do not follow from the present ones
     ("rss_ustacks_growth", BY_COMMAND): "ustack_rss_growth_for_command",
 }
 
