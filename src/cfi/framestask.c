@@ -55,11 +55,6 @@ static bool frames_are_sound(const void *answer, size_t sz, void *arg)
 	return f;
 }
 
-static int frames_open_debug(const void *what, size_t sz, void *arg)
-{
-	return debug_file__find_wanted(arg, what, sz);
-}
-
 struct elf_file *frames_task__ask(struct workers *w, const struct elf_file *file,
 				  enum frames_source source)
 {
@@ -72,7 +67,7 @@ struct elf_file *frames_task__ask(struct workers *w, const struct elf_file *file
 						.sz = sizeof(question),
 						.fd = file->fd,
 						.answer_max = FRAMES_MAX,
-						.open = frames_open_debug,
+						.open = debug_file__find_wanted,
 						.check = frames_are_sound,
 						.arg = (void *)file };
 	struct elf_file *f;
@@ -92,13 +87,16 @@ struct elf_file *frames_task__ask(struct workers *w, const struct elf_file *file
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int frames_answer(struct task *t, struct elf_file *f, bool separate)
+static int frames_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
 {
+	const struct frames_question *q = (const void *)question;
 	struct buf out = { 0 };
 	struct libdw_image image;
-	int err =
-		separate ? libdw_image__make_separate(&image, f) : libdw_image__make(&image, f, f);
+	int err;
 
+	if (!f->machine)
+		return -ENOENT;
+	err = q->separate ? libdw_image__make_separate(&image, f) : libdw_image__make(&image, f, f);
 	if (!err)
 		err = libdw_image__write(&image, f->machine, &out);
 	libdw_image__free(&image);
@@ -109,18 +107,7 @@ static int frames_answer(struct task *t, struct elf_file *f, bool separate)
 
 int frames_task__run(struct task *t)
 {
-	struct remote_opener opener;
 	struct frames_question q;
-	struct elf_file *f;
-	int err;
 
-	if (t->request_sz != sizeof(q))
-		return -EINVAL;
-	memcpy(&q, t->request, sizeof(q));
-	f = remote_file__open(t, &q.file, &opener);
-	if (!f)
-		return -errno;
-	err = f->machine ? frames_answer(t, f, q.separate) : -ENOENT;
-	elf_file__put(f);
-	return err;
+	return remote_file__answer(t, &q.file, sizeof(q), frames_answer);
 }

@@ -31,7 +31,7 @@ static int table_open_debug(const void *what, size_t sz, void *arg)
 {
 	const struct table_request *r = arg;
 
-	return debug_file__find_wanted(r->file, what, sz);
+	return debug_file__find_wanted(what, sz, (void *)r->file);
 }
 
 int table_task__ask(struct workers *w, const struct table_request *r, struct cfi_table **table)
@@ -61,8 +61,9 @@ int table_task__ask(struct workers *w, const struct table_request *r, struct cfi
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int table_answer(struct task *t, const struct table_question *q, struct elf_file *f)
+static int table_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
 {
+	const struct table_question *q = (const void *)question;
 	struct cfi_table *table;
 
 	if (q->cached && cfi_table__digest(f) == q->digest)
@@ -80,17 +81,6 @@ static int table_answer(struct task *t, const struct table_question *q, struct e
 int table_task__run(struct task *t)
 {
 	struct table_question q;
-	struct remote_opener opener;
-	struct elf_file *f;
-	int err;
 
-	if (t->request_sz != sizeof(q))
-		return -EINVAL;
-	memcpy(&q, t->request, sizeof(q));
-	f = remote_file__open(t, &q.file, &opener);
-	if (!f)
-		return -errno;
-	err = table_answer(t, &q, f);
-	elf_file__put(f);
-	return err;
+	return remote_file__answer(t, &q.file, sizeof(q), table_answer);
 }

@@ -124,14 +124,14 @@ int debug_file__find(const struct elf_file *f, const char *dir, const struct deb
 	return find_candidate(f, dir, q, path);
 }
 
-int debug_file__find_wanted(const struct elf_file *f, const void *query, size_t sz)
+int debug_file__find_wanted(const void *query, size_t sz, void *file)
 {
 	const struct debug_query *q = query;
 
 	if (sz != sizeof(*q) || q->place >= DEBUG_PLACE_CNT ||
 	    strnlen(q->name, sizeof(q->name)) == sizeof(q->name))
 		return -EINVAL;
-	return debug_file__find(f, DEBUG_DIR, q);
+	return debug_file__find(file, DEBUG_DIR, q);
 }
 
 /* Returns the file at that place if it is the right one, else NULL. */

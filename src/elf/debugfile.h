@@ -47,8 +47,9 @@ struct elf_file *debug_file__open(const struct elf_file *, const char *dir);
  * -errno.
  */
 int debug_file__find(const struct elf_file *, const char *dir, const struct debug_query *);
-/* Like debug_file__find() in DEBUG_DIR, for a query of `sz` bytes that a worker sent. */
-int debug_file__find_wanted(const struct elf_file *, const void *query, size_t sz);
+/* Like debug_file__find() in DEBUG_DIR, for a query of `sz` bytes that a worker sent about `file`
+ * (const struct elf_file *). For .open of worker requests. */
+int debug_file__find_wanted(const void *query, size_t sz, void *file);
 
 /* Returns true if the kernel has cached that DIR has no file for the build ID, or if the build ID
  * gives no valid path. Does not wait for a disk. Ignores .gnu_debuglink. */

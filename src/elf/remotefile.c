@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "elf/remotefile.h"
 
+#include <errno.h>
+#include <string.h>
+
 struct remote_file remote_file__of(const struct elf_file *f)
 {
 	return (struct remote_file){ .build_id = f->build_id, .trusted = f->trusted };
@@ -11,24 +14,29 @@ uint64_t remote_file__owner(const struct elf_file *f)
 	return f->trusted ? WORKER_TRUSTED : worker_owner(f->dev, f->owner);
 }
 
-static int remote_open_debug(const struct debug_query *q, void *arg)
+static int remote_open_debug(const struct debug_query *q, void *task)
 {
-	struct remote_opener *o = arg;
-
-	return task__want(o->task, q, sizeof(*q));
+	return task__want(task, q, sizeof(*q));
 }
 
-struct elf_file *remote_file__open(struct task *t, const struct remote_file *r,
-				   struct remote_opener *opener)
+int remote_file__answer(struct task *t, struct remote_file *question, size_t sz,
+			remote_answer_fn answer)
 {
-	struct elf_file *f = elf_file__new(t->fd, "");
+	const struct debug_opener opener = { remote_open_debug, t };
+	struct elf_file *f;
+	int err;
 
+	if (t->request_sz != sz)
+		return -EINVAL;
+	memcpy(question, t->request, sz);
+	f = elf_file__new(t->fd, "");
 	t->fd = -1;
 	if (!f)
-		return NULL;
-	*opener = (struct remote_opener){ .base = { remote_open_debug, opener }, .task = t };
-	f->build_id = r->build_id;
-	f->trusted = r->trusted;
-	f->debug_opener = &opener->base;
-	return f;
+		return -errno;
+	f->build_id = question->build_id;
+	f->trusted = question->trusted;
+	f->debug_opener = &opener;
+	err = answer(t, question, f);
+	elf_file__put(f);
+	return err;
 }

@@ -22,14 +22,14 @@ uint64_t remote_file__owner(const struct elf_file *);
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-struct remote_opener {
-	struct debug_opener base;
-	struct task *task;
-};
+/* Answers a question about an open file, which is borrowed. Returns 0 or -errno. */
+typedef int (*remote_answer_fn)(struct task *, const struct remote_file *question,
+				struct elf_file *);
 
-/* Opens the file of the task. Uses `opener` for its debug file; it must outlive the file. The
- * caller puts the result. Returns NULL and sets errno. */
-struct elf_file *remote_file__open(struct task *, const struct remote_file *,
-				   struct remote_opener *);
+/* Copies the request to `question`, a struct of `sz` bytes with a struct
+ * remote_file as its first member. Opens the file of the task, and calls the function. The program
+ * opens the separate debug file. Returns the function's result. Returns -EINVAL if the request has
+ * another size. Returns -errno if the file cannot be opened. */
+int remote_file__answer(struct task *, struct remote_file *question, size_t sz, remote_answer_fn);
 
 #endif

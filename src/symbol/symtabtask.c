@@ -115,11 +115,6 @@ static bool symtab_check(const void *answer, size_t sz, void *arg)
 	return symtab_block__is_sound(answer, sz);
 }
 
-static int symtab_open_debug(const void *what, size_t sz, void *arg)
-{
-	return debug_file__find_wanted(arg, what, sz);
-}
-
 struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int *err)
 {
 	const struct remote_file file = remote_file__of(f);
@@ -131,7 +126,7 @@ struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int
 						.fd = f->fd,
 						.answer_max = f->trusted ? BLOCK_MAX
 									 : BLOCK_UNTRUSTED_MAX,
-						.open = symtab_open_debug,
+						.open = debug_file__find_wanted,
 						.check = symtab_check,
 						.arg = (void *)f };
 	struct symtab *t;
@@ -170,20 +165,19 @@ static int symtab_to_file(const struct symtab *t)
 	return memfile__make(parts, sizeof(parts) / sizeof(*parts));
 }
 
-int symtab_task__run(struct task *task)
+static int symtab_answer(struct task *task, const struct remote_file *question, struct elf_file *f)
 {
-	struct remote_opener opener;
-	struct remote_file remote;
-	struct elf_file *f;
-	struct symtab *t;
+	struct symtab *t = symtab__new(f);
 
-	if (task->request_sz != sizeof(remote))
-		return -EINVAL;
-	memcpy(&remote, task->request, sizeof(remote));
-	f = remote_file__open(task, &remote, &opener);
-	t = f ? symtab__new(f) : NULL;
+	(void)question;
 	task->answer_fd = t ? symtab_to_file(t) : -errno;
 	symtab__free(t);
-	elf_file__put(f);
 	return task->answer_fd < 0 ? task->answer_fd : 0;
+}
+
+int symtab_task__run(struct task *t)
+{
+	struct remote_file file;
+
+	return remote_file__answer(t, &file, sizeof(file), symtab_answer);
 }
