@@ -221,7 +221,7 @@ servers: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
 
-## fleet: ask Spark, ClickHouse, Iceberg and DuckDB about a fleet folder; minutes; skips engines that are not installed
+## fleet: ask Spark, ClickHouse, Trino (TRINO_URL), Iceberg and DuckDB about a fleet folder; minutes; skips engines that are not installed
 .PHONY: fleet
 fleet: setup-tests
 	@tools/setup fleet

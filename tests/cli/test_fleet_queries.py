@@ -4,6 +4,7 @@ import csv
 import importlib.machinery
 import importlib.util
 import io
+import re
 import shutil
 
 import pytest
@@ -130,3 +131,16 @@ def test_damaged_parts_are_left_out(fleet, tmp_path):
     part.write_bytes(data)
     p = run("query", "SELECT count(*) FROM events", "-r", tmp_path / "fleet")
     assert "left out" in p.stderr and part.name in p.stderr
+
+
+def test_the_tables_of_trino_have_all_columns(fleet):
+    """The other engines read the columns from the files."""
+    _, tool, db = fleet
+    script = (ROOT / "sql/fleet/setup/trino.sql").read_text()
+    for table, view in ("events", "events"), ("stack_rows", "stacks"):
+        columns = re.search(rf"CREATE TABLE {table} \((.*?)\) WITH", script, re.S)[1]
+        columns = re.sub(r"ARRAY\(ROW\(.*\)\)", "ARRAY", columns, flags=re.S)
+        names = re.findall(r'"?(\w+)"? [A-Z]+(?:,|$)', columns)
+        folder = db.rows("SELECT sql FROM duckdb_views() WHERE view_name = '{}'".format(view))[1][0][0]
+        path = re.search(r"'(.*?\.parquet)'", folder)[1]
+        assert names == [n for n, *_ in db.rows(f"DESCRIBE FROM read_parquet('{path}', hive_partitioning => true)")[1]]
