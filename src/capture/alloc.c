@@ -19,8 +19,8 @@
 #include "base/thread.h"
 #include "bpf/alloc.h"
 #include "bpf/config.h"
-#include "capture/allocfunctions.h"
 #include "capture/allochooks.h"
+#include "capture/alloctask.h"
 #include "capture/alloclibraries.h"
 #include "capture/uprobes.h"
 #include "collector.skel.h"
@@ -48,6 +48,7 @@ enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
 
 struct alloc {
 	struct collector_bpf *skel;
+	struct workers *workers; /* a reference; NULL: the thread reads the symbols of files */
 	bool session, multi;
 	bool early;		     /* processes may start later */
 	uint32_t own[ALLOC_OWN_MAX]; /* processes that functions are attached for one by one */
@@ -68,12 +69,14 @@ struct alloc {
 	bool stop;
 };
 
-struct alloc *alloc__new(void)
+struct alloc *alloc__new(struct workers *workers)
 {
 	struct alloc *a = calloc(1, sizeof(*a));
 
-	if (a)
-		priority__init_lock(&a->lock);
+	if (!a)
+		return NULL;
+	priority__init_lock(&a->lock);
+	a->workers = workers__get(workers);
 	return a;
 }
 
@@ -133,13 +136,12 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 static void attach_file(struct alloc *a, int fd, const char *path)
 {
 	struct elf_file *f = elf_file__new(fd, path);
-	struct alloc_functions functions;
+	struct alloc_functions functions = { .cnt = 0 };
 	int err = 0;
 
+	elf_file__check_place(f, path);
 	if (f && f->machine == &machine_native)
-		err = alloc_functions__find(f, &functions);
-	else
-		functions.cnt = 0;
+		err = alloc_task__find(a->workers, f, &functions);
 	if (!err && functions.cnt)
 		err = attach_functions(a, f, &functions);
 	if (err)
@@ -248,12 +250,6 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-static void look_at_process(struct alloc *a, uint32_t tgid)
-{
-	a->now = own_or_all(a, tgid);
-	see_process(a, tgid, 0);
-}
-
 static bool add_own(struct alloc *a, uint32_t tgid)
 {
 	uint32_t one = 1;
@@ -336,8 +332,10 @@ static void look_at_processes(struct alloc *a)
 		n = read(fd, tgids, sizeof(tgids));
 		if (n > 0)
 			choose_own(a, tgids, (size_t)n / sizeof(*tgids));
-		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++)
-			look_at_process(a, tgids[i]);
+		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++) {
+			a->now = own_or_all(a, tgids[i]);
+			see_process(a, tgids[i], 0);
+		}
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	close(fd);
 }
@@ -495,6 +493,7 @@ void alloc__free(struct alloc *a)
 	if (a->running)
 		pthread_join(a->thread, NULL);
 	pthread_mutex_destroy(&a->lock);
+	workers__put(a->workers);
 	free(a->program);
 	free(a);
 }

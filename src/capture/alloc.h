@@ -12,9 +12,11 @@
 
 struct alloc;
 struct collector_bpf;
+struct workers; /* worker/workers.h */
 
-/* Attaches nothing until alloc__attach(). Returns NULL and sets errno. */
-struct alloc *alloc__new(void);
+/* Attaches nothing until alloc__attach(). Takes a reference to the workers, which read the symbols
+ * of files; NULL: the thread does. Returns NULL and sets errno. */
+struct alloc *alloc__new(struct workers *);
 /* Sets how the programs are attached. Call it before they are loaded, with the chosen way of the
  * probe (NULL: it is not recorded). `multi`: the kernel attaches a program to many places at a
  * time. Returns 0 or -errno. */

@@ -131,13 +131,14 @@ static bool file_offset(const struct elf_file *f, uint64_t addr, uint64_t *off)
 	return false;
 }
 
-static struct alloc_function *find_address(struct alloc_functions *l, uint64_t addr)
+/* Returns the index of the function at that address; `cnt` if there is none. */
+static size_t find_address(const struct alloc_functions *l, uint64_t addr)
 {
-	for (size_t i = 0; i < l->cnt; i++) {
-		if (l->at[i].addr == addr)
-			return &l->at[i];
-	}
-	return NULL;
+	size_t i = 0;
+
+	while (i < l->cnt && l->at[i].addr != addr)
+		i++;
+	return i;
 }
 
 /* The kind of leaf is in the cookie until the library is known. A function with several names is
@@ -146,11 +147,11 @@ static void add_function(const struct elf_file *f, struct alloc_functions *l,
 			 const struct alloc_name *n, uint64_t addr)
 {
 	struct alloc_function fn = { .addr = addr, .cookie = n->call | (uint64_t)n->leaf << 4 };
-	struct alloc_function *known = find_address(l, addr);
+	size_t i = find_address(l, addr);
 
-	if (known && fn.cookie >> 4 > known->cookie >> 4)
-		known->cookie = fn.cookie;
-	if (!known && l->cnt < ALLOC_FUNCTION_MAX && file_offset(f, addr, &fn.off))
+	if (i < l->cnt && fn.cookie >> 4 > l->at[i].cookie >> 4)
+		l->at[i].cookie = fn.cookie;
+	if (i == l->cnt && l->cnt < ALLOC_FUNCTION_MAX && file_offset(f, addr, &fn.off))
 		l->at[l->cnt++] = fn;
 }
 
@@ -215,7 +216,7 @@ static void take_functions(const struct allocator_scan *s, enum symbol_set set,
 		struct alloc_function fn = l->at[i];
 		uint64_t call = fn.cookie & ALLOC_COOKIE_CALL;
 
-		if (find_address(out, fn.addr))
+		if (find_address(out, fn.addr) < out->cnt)
 			continue;
 		fn.cookie = call | (is_leaf(s, fn.cookie >> 4) ? ALLOC_COOKIE_LEAF : 0) |
 			    (fn.addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE;
@@ -241,4 +242,23 @@ int alloc_functions__find(const struct elf_file *f, struct alloc_functions *out)
 	if (s.defines_malloc || !s.imports_malloc)
 		take_functions(&s, SYMBOLS_CPP, out);
 	return 0;
+}
+
+static bool is_sound(const struct elf_file *f, const struct alloc_function *fn)
+{
+	uint64_t page = (fn->addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE,
+		 call = fn->cookie & ALLOC_COOKIE_CALL, off;
+
+	return call <= ALLOC_FREE && (fn->cookie & ~ALLOC_COOKIE_LEAF) == (page | call) &&
+	       file_offset(f, fn->addr, &off) && off == fn->off;
+}
+
+bool alloc_functions__are_sound(const struct elf_file *f, const struct alloc_functions *l)
+{
+	if (l->cnt > ALLOC_FUNCTION_MAX)
+		return false;
+	for (size_t i = 0; i < l->cnt; i++)
+		if (!is_sound(f, &l->at[i]) || find_address(l, l->at[i].addr) != i)
+			return false;
+	return true;
 }

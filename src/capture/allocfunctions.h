@@ -25,4 +25,8 @@ struct alloc_functions {
  */
 int alloc_functions__find(const struct elf_file *, struct alloc_functions *);
 
+/* Returns whether the functions may be those of the file: they are in its code, at different
+ * addresses, and their cookies are well-formed. */
+bool alloc_functions__are_sound(const struct elf_file *, const struct alloc_functions *);
+
 #endif

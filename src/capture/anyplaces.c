@@ -11,9 +11,9 @@
 #include "capture/anyprobe_private.h"
 #include "capture/tracepoint.h"
 #include "capture/usdt_args.h"
+#include "elf/addresstask.h"
 #include "elf/gopclntab.h"
-#include "elf/namedsymbol.h"
-#include "elf/sdt.h"
+#include "elf/sdttask.h"
 
 #define SYMBOLS_SZ_MAX (64u << 20) /* bytes of the symbols of a file */
 #define PLACE_MAX      16384	   /* of one static probe */
@@ -86,9 +86,15 @@ static int add_place(const struct any_wish *w, struct any_site *site, const stru
 		       : 0;
 }
 
-/* Returns the file offset of code, or 0. */
-static uint64_t code_off(const struct elf_file *f, uint64_t vaddr)
+/* Returns the file offset of the function, or 0. Sets `*failed` if workers failed. */
+static uint64_t function_off(struct workers *workers, const struct elf_file *f, const char *name,
+			     bool *failed)
 {
+	struct symbol_search search = { .workers = workers, .left = SYMBOLS_SZ_MAX };
+	uint64_t vaddr;
+
+	address_task__find(&search, f, &(struct elf_symbol_names){ &name, 1 }, &vaddr);
+	*failed = search.failed;
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
 
@@ -113,15 +119,16 @@ int any_places__function(const struct any_wish *w)
 	struct any_target *t = w->target;
 	const char *colon = strrchr(t->name, ':');
 	struct sdt_place place = { 0 };
-	size_t left = SYMBOLS_SZ_MAX;
+	bool failed;
 	int err = colon ? open_program(t, (size_t)(colon - t->name))
 			: any_target__wrong(t, "expected PATH:FUNCTION");
 
 	if (err)
 		return err;
-	place.pc_off = code_off(t->file, elf_symbol__find(t->file, colon + 1, &left));
+	place.pc_off = function_off(w->probes->workers, t->file, colon + 1, &failed);
 	if (!place.pc_off)
-		return any_target__wrong(t, "the file has no symbol of such a function");
+		return any_target__wrong(t, failed ? "its symbols could not be read"
+						   : "the file has no symbol of such a function");
 	err = describe_function(w, false);
 	return err ? err : add_place(w, &w->place->site, &place);
 }
@@ -218,7 +225,7 @@ int any_places__note(const struct any_wish *w)
 			  : any_target__wrong(t, "expected PATH:PROVIDER:NAME");
 
 	if (!err)
-		err = sdt__each(t->file, see_note, &s);
+		err = sdt_task__each(w->probes->workers, t->file, see_note, &s);
 	if (err == -ENOENT || (!err && !s.cnt))
 		err = any_target__wrong(t, "the file has no such probe with readable arguments");
 	if (!err && s.left_out)

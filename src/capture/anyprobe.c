@@ -123,11 +123,14 @@ static int add_choice(struct any_probes *a, const struct probe_choice *choice, s
 	return w.target->source->find(&w);
 }
 
-struct any_probes *any_probes__new(const struct probe_choice *choices, size_t cnt)
+struct any_probes *any_probes__new(struct workers *workers, const struct probe_choice *choices,
+				   size_t cnt)
 {
 	struct any_probes *a = calloc(1, sizeof(*a));
 	int err = a ? 0 : -ENOMEM;
 
+	if (a)
+		a->workers = workers;
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = add_choice(a, &choices[i], i);
 	if (!err)

@@ -12,6 +12,7 @@
 #include "capture/probe.h"
 
 struct collector_bpf;
+struct workers; /* worker/workers.h */
 
 struct any_probes;
 
@@ -19,7 +20,7 @@ struct any_probes;
  * Finds the place of each choice of such a probe; ignores other choices. Keeps pointers into the
  * choices' texts. Returns NULL and sets errno after logging what is wrong with which choice.
  */
-struct any_probes *any_probes__new(const struct probe_choice *, size_t cnt);
+struct any_probes *any_probes__new(struct workers *, const struct probe_choice *, size_t cnt);
 /* Call before the programs are loaded. `multi`: see usdt.h. Returns 0 or -errno. */
 int any_probes__prepare(struct any_probes *, struct collector_bpf *, bool multi);
 /* Attaches; see usdt__attach(). Returns 0 or -errno (already logged). */

@@ -34,6 +34,7 @@ struct any_target {
 };
 
 struct any_probes {
+	struct workers *workers; /* read the files; borrowed, until they are read; NULL: none */
 	bool multi;
 	/* by the index of the choice: */
 	struct any_place places[PROBE_CHOICE_MAX];

@@ -103,11 +103,12 @@ struct capture *capture__new(const struct capture_options *options)
 	if (!err)
 		err = cpu_cnt < 0 ? cpu_cnt : 0;
 	c->cpu_cnt = err ? 0 : (size_t)cpu_cnt;
-	if (!err && !(c->usdt = usdt__new(options->probes, options->probe_cnt)))
+	if (!err && !(c->usdt = usdt__new(options->workers, options->probes, options->probe_cnt)))
 		err = -errno;
-	if (!err && !(c->any = any_probes__new(options->probes, options->probe_cnt)))
+	if (!err &&
+	    !(c->any = any_probes__new(options->workers, options->probes, options->probe_cnt)))
 		err = -errno;
-	if (!err && !(c->alloc = alloc__new()))
+	if (!err && !(c->alloc = alloc__new(options->workers)))
 		err = -errno;
 	if (!err)
 		err = capture__open_skeleton(c);

@@ -32,6 +32,8 @@ struct capture_filter {
 	uint32_t starter_pid; /* one that is not recorded, with its children; 0: none */
 };
 
+struct workers; /* worker/workers.h */
+
 struct capture_options {
 	const struct probe_choice *probes;
 	size_t probe_cnt;
@@ -44,8 +46,10 @@ struct capture_options {
 	bool runtimes;	/* capture the calls of interpreted programs, see capture__set_runtime() */
 	size_t cpu_cnt; /* possible CPUs, for tests of machines with many; 0: as many as there are
 			 */
-	bool bounce;	/* read user memory through a bounce buffer (usercopy.h); kernels that need
-			   this are also detected */
+	struct workers *workers; /* read the symbols and notes of files; borrowed, but for the
+				  * thread of the probe alloc; NULL: this process reads them */
+	bool bounce; /* read user memory through a bounce buffer (usercopy.h); kernels that need
+			this are also detected */
 	/* capture__begin() and capture__end() call it repeatedly while they write a row for each
 	 * thread, so that the rings do not run full; NULL: events may be lost then. */
 	void (*drain)(void *arg);

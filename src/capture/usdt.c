@@ -16,7 +16,7 @@
 #include "capture/usdt_args.h"
 #include "bpf/config.h"
 #include "collector.skel.h"
-#include "elf/sdt.h"
+#include "elf/sdttask.h"
 
 #define PROVIDER  "stacks_tracing"
 #define PLACE_MAX 16384 /* of one probe in one file: each counts in a semaphore of 16 bits */
@@ -46,7 +46,8 @@ struct usdt {
 	struct uprobes *uprobes; /* NULL: not attached */
 	struct target targets[PROBE_CHOICE_MAX];
 	size_t target_cnt;
-	struct buf sites; /* struct usdt_site, all different */
+	struct buf sites;	 /* struct usdt_site, all different */
+	struct workers *workers; /* read the files; borrowed, until they are read; NULL: none */
 	bool multi;
 	bool calls; /* the kernel turns long nops into calls */
 };
@@ -193,7 +194,7 @@ static void say_left_out(const struct reading *r)
 static int read_notes(struct usdt *u, struct target *t)
 {
 	struct reading r = { .usdt = u, .target = t };
-	int err = sdt__each(t->file, see_note, &r);
+	int err = sdt_task__each(u->workers, t->file, see_note, &r);
 
 	if (r.left_out)
 		say_left_out(&r);
@@ -249,14 +250,15 @@ static bool has_calls(void)
 	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
 }
 
-struct usdt *usdt__new(const struct probe_choice *choices, size_t cnt)
+struct usdt *usdt__new(struct workers *workers, const struct probe_choice *choices, size_t cnt)
 {
 	struct usdt *u = calloc(1, sizeof(*u));
 	int err = u ? 0 : -ENOMEM;
 
-	if (u)
+	if (u) {
 		u->calls = has_calls();
-
+		u->workers = workers;
+	}
 	for (size_t i = 0; i < cnt && !err; i++) {
 		if (choices[i].probe->param == PROBE_PATH)
 			err = add_target(u, &choices[i]);

@@ -6,6 +6,7 @@
 #include "capture/probe.h"
 
 struct usdt;
+struct workers; /* worker/workers.h */
 struct collector_bpf;
 
 /*
@@ -13,7 +14,7 @@ struct collector_bpf;
  * returns a usdt that does nothing. Returns NULL and sets errno after logging what is wrong with
  * which file.
  */
-struct usdt *usdt__new(const struct probe_choice *, size_t cnt);
+struct usdt *usdt__new(struct workers *, const struct probe_choice *, size_t cnt);
 /* Sets sizes and constants. Call before the programs are loaded. `multi`: the kernel attaches a
  * program to many places at a time. Returns 0 or -errno. */
 int usdt__prepare(struct usdt *, struct collector_bpf *, bool multi);

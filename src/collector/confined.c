@@ -4,8 +4,11 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "capture/alloctask.h"
 #include "cfi/framestask.h"
 #include "cfi/tabletask.h"
+#include "elf/addresstask.h"
+#include "elf/sdttask.h"
 #include "jit/codetask.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
@@ -14,7 +17,8 @@
 static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
 	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
-	[TASK_FRAMES] = frames_task__run,
+	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
+	[TASK_NOTES] = sdt_task__run,	  [TASK_ALLOCATORS] = alloc_task__run,
 };
 
 int confined__begin(const struct options *o, struct workers **workers)

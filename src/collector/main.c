@@ -238,6 +238,7 @@ static int prepare(struct collector *c)
 	privileges__harden();
 	privileges__check();
 	openfiles__raise();
+	o->capture.workers = c->workers;
 	o->capture.drain = drain;
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/handle.h"
 
 /* Linked programs have a few dozen of each; libelf allocates memory for every one that a header
  * declares. */
@@ -231,6 +232,20 @@ bool elf_file__trusts(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && is_trusted(&st, &fs);
+}
+
+void elf_file__check_place(struct elf_file *f, const char *path)
+{
+	struct stat st = { 0 };
+	int handle;
+
+	if (!f || !f->trusted)
+		return;
+	handle = path[0] == '/' ? handle__open(path) : -ENOENT;
+	f->trusted = handle >= 0 && handle__stat(handle, "", &st) == 0 && st.st_dev == f->dev &&
+		     st.st_ino == f->ino;
+	if (handle >= 0)
+		close(handle);
 }
 
 bool elf_file__looks_like_one(int fd)

@@ -25,7 +25,7 @@ enum elf_slot {
 	ELF_SLOT_TABLE,
 	ELF_SLOT_SYMBOLS,
 	ELF_SLOT_SYMTAB_READ,
-	ELF_SLOT_NOTES, /* of static probes: elf/sdt.h */
+	ELF_SLOT_NOTES, /* of static probes: elf/sdttask.h */
 	ELF_SLOT_CNT
 };
 
@@ -99,6 +99,13 @@ struct elf_file *elf_file__new(int fd, const char *path);
 /* Takes ownership of the malloc()ed `image`, also on failure. The file is trusted: it is the
  * kernel's vdso. */
 struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path);
+
+/*
+ * Clears .trusted unless the path leads to the file in this mount namespace, too. In another one (a
+ * container) root may be another user, and its file proves nothing about the files here. Call it
+ * for a file that was found through a process. Accepts NULL.
+ */
+void elf_file__check_place(struct elf_file *, const char *path);
 
 /* Returns whether an open file would be .trusted. */
 bool elf_file__trusts(int fd);

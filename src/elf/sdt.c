@@ -65,24 +65,12 @@ static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *a
 	return text.err ? -EBADMSG : fn(&note, arg);
 }
 
-/* Returns the bytes of the notes, which the file keeps, or NULL. */
-static const uint8_t *notes_of(const struct elf_file *f, const GElf_Shdr *notes)
-{
-	struct elf_attachment *kept = &((struct elf_file *)f)->slots[ELF_SLOT_NOTES];
-
-	size_t sz;
-
-	if (!kept->data)
-		*kept = (struct elf_attachment){ .data = section__read(f, notes, &sz),
-						 .free = free };
-	return kept->data;
-}
-
 int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
 {
 	GElf_Shdr notes, base;
-	const uint8_t *bytes;
 	struct cursor c;
+	uint8_t *bytes;
+	size_t sz;
 	int err = 0;
 
 	if (!section__named(f, NOTES_SECTION, &notes) || notes.sh_type != SHT_NOTE ||
@@ -90,13 +78,14 @@ int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
 		return -ENOENT;
 	if (notes.sh_size > NOTES_MAX_SZ)
 		return -EFBIG;
-	bytes = notes_of(f, &notes);
+	bytes = section__read(f, &notes, &sz);
 	if (!bytes)
 		return -EBADMSG;
 	section__named(f, BASE_SECTION, &base);
-	c = cursor__on(bytes, notes.sh_size);
+	c = cursor__on(bytes, sz);
 	while (!err && cursor__left(&c))
 		err = read_note(&c, base.sh_addr, fn, arg);
+	free(bytes);
 	return err;
 }
 

@@ -20,7 +20,7 @@ struct sdt_place {
 
 /*
  * Calls fn for each note until it returns a value other than 0, which is then returned. Strings are
- * valid as long as the file. Returns -ENOENT if there are no notes, -EBADMSG if they are malformed,
+ * valid during the call. Returns -ENOENT if there are no notes, -EBADMSG if they are malformed,
  * -EFBIG if they are larger than those of any program.
  */
 typedef int (*sdt_fn)(const struct sdt_note *, void *arg);

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/search.h"
 #include "process/maps.h"
-#include "elf/namedsymbol.h"
+#include "elf/addresstask.h"
 
 #define LISTED_MAX   4096	 /* images: the list may be circular */
 #define PART_MAX     (4u << 20)	 /* bytes of an image without its code, or of its frames */
@@ -55,8 +55,9 @@ struct gdb_list {
 };
 
 struct gdb_jit {
-	uint64_t files;	  /* a hash of the mappings at the last search */
-	uint64_t address; /* of the descriptor; 0: none */
+	struct workers *workers; /* NULL: none */
+	uint64_t files;		 /* a hash of the mappings at the last search */
+	uint64_t address;	 /* of the descriptor; 0: none */
 	struct descriptor last;
 	pthread_mutex_t *lock; /* protects the fields below; NULL: none */
 	struct gdb_list list;
@@ -95,8 +96,8 @@ static void replace_list(struct gdb_jit *g, const struct gdb_list *list)
 
 struct search {
 	const struct jit_owner *owner;
-	uint64_t files, ino, found;
-	size_t left; /* bytes of symbols left to search */
+	uint64_t hash, ino, found; /* hash: of the mappings */
+	struct symbol_search files;
 };
 
 static void count_file(const struct record_mmap *m, void *arg)
@@ -104,41 +105,42 @@ static void count_file(const struct record_mmap *m, void *arg)
 	struct search *s = arg;
 
 	if (m->ino)
-		s->files = (s->files ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
+		s->hash = (s->hash ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
 }
 
 static void search_file(const struct record_mmap *m, void *arg)
 {
 	struct search *s = arg;
 	struct elf_file *f;
-	uint64_t vaddr, symbol = 0;
+	const char *name = "__jit_debug_descriptor";
+	uint64_t vaddr, symbol;
 	int fd;
 
-	if (s->found || !m->ino || m->ino == s->ino || s->left < OPENING)
+	if (s->found || s->files.failed || !m->ino || m->ino == s->ino || s->files.left < OPENING)
 		return;
 	s->ino = m->ino;
-	s->left -= OPENING;
+	s->files.left -= OPENING;
 	fd = jit_owner__open_mapped(s->owner, m);
 	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
-	if (f && elf_file__vaddr(f, m->pgoff, &vaddr)) {
-		symbol = elf_symbol__find(f, "__jit_debug_descriptor", &s->left);
-		s->found = symbol ? m->start - vaddr + symbol : 0;
-	}
+	elf_file__check_place(f, m->path);
+	if (f && elf_file__vaddr(f, m->pgoff, &vaddr) &&
+	    address_task__find(&s->files, f, &(struct elf_symbol_names){ &name, 1 }, &symbol))
+		s->found = m->start - vaddr + symbol;
 	elf_file__put(f);
 }
 
 /* Searches the files again when the mappings change, which also happens at an exec. */
 static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
-	struct search s = { .owner = o, .left = SEARCH_MAX };
+	struct search s = { .owner = o, .files = { g->workers, .left = SEARCH_MAX } };
 	int maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
 
 	if (maps < 0)
 		return;
 	maps__read(maps, count_file, &s);
-	if (s.files != g->files && lseek(maps, 0, SEEK_SET) == 0) {
+	if (s.hash != g->files && lseek(maps, 0, SEEK_SET) == 0) {
 		maps__read(maps, search_file, &s);
-		g->files = s.files;
+		g->files = s.files.failed ? 0 : s.hash;
 		g->address = s.found;
 	}
 	close(maps);
@@ -385,12 +387,12 @@ uint32_t gdb_jit__generation(const struct gdb_jit *g)
 	return g->generation;
 }
 
-struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock)
+struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock, struct workers *workers)
 {
 	struct gdb_jit *g = calloc(1, sizeof(*g));
 
 	if (g)
-		g->lock = lock;
+		*g = (struct gdb_jit){ .workers = workers, .lock = lock };
 	return g;
 }
 

@@ -14,10 +14,12 @@
 #include "jit/jitfile.h"
 
 struct gdb_jit;
+struct workers; /* worker/workers.h */
 
-/* gdb_jit__read() holds `lock` (NULL: none) only while it replaces the list. Returns NULL and sets
- * errno on failure. */
-struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock);
+/* gdb_jit__read() holds `lock` (NULL: none) only while it replaces the list. Borrows `workers`,
+ * which read the symbols of files; NULL: the caller's thread does. Returns NULL and sets errno on
+ * failure. */
+struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock, struct workers *workers);
 void gdb_jit__free(struct gdb_jit *);
 
 /* Reads the present list of the process. Keeps the last list of a process that is gone. Reads its

@@ -442,7 +442,7 @@ struct process_code *process_code__new(const struct jit_places *places, uint32_t
 	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		p->sources[i].fd = -1;
 	priority__init_lock(&p->lock);
-	p->listed = gdb_jit__new(&p->lock);
+	p->listed = gdb_jit__new(&p->lock, p->workers);
 	if (p->listed && copy(&p->proc, places->proc) && copy(&p->root, places->root) &&
 	    copy(&p->told, told)) {
 		set_lane(p);

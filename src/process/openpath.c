@@ -185,30 +185,13 @@ struct candidate {
 	bool by_process; /* found through a process, which may be in another mount namespace */
 };
 
-/*
- * Returns true if the path leads to this file here, too. In another mount namespace (a container)
- * root may be another user, and its file proves nothing about the files here.
- */
-static bool is_here(const struct elf_file *f, const char *path)
-{
-	struct stat st = { 0 };
-	int handle = path[0] == '/' ? handle__open(path) : -ENOENT;
-	bool here;
-
-	if (handle < 0)
-		return false;
-	here = handle__stat(handle, "", &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
-	close(handle);
-	return here;
-}
-
 static struct elf_file *read_candidate(const struct open_request *r, const struct candidate *x,
 				       int fd)
 {
 	struct elf_file *f = elf_file__new(fd, r->path);
 
-	if (f && f->trusted && x->by_process)
-		f->trusted = is_here(f, r->path);
+	if (x->by_process)
+		elf_file__check_place(f, r->path);
 	return f;
 }
 

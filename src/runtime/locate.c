@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/handle.h"
 #include "base/utf8.h"
-#include "elf/namedsymbol.h"
+#include "elf/addresstask.h"
 #include "process/maps.h"
 
 #define SYMBOLS_MAX (32u << 20) /* bytes of symbols that are looked through in one go */
@@ -42,7 +42,7 @@ int runtime__locate(struct remote *r, const uint64_t *symbols, struct runtime_la
 struct search {
 	int proc;
 	uint32_t tgid, wanted;
-	size_t left;	    /* bytes of symbols that may still be looked through */
+	struct symbol_search files;
 	uint64_t ino, base; /* of the last file that was looked into; where it is mapped first */
 	uint64_t symbols[RUNTIME_SYMBOLS];
 	struct located *out;
@@ -64,6 +64,7 @@ static struct elf_file *open_mapped(const struct search *s, const struct record_
 	char path[96];
 	struct stat st;
 	int handle, fd = -1;
+	struct elf_file *f;
 
 	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", s->tgid,
 		 (unsigned long long)m->start, (unsigned long long)(m->start + m->len));
@@ -73,7 +74,9 @@ static struct elf_file *open_mapped(const struct search *s, const struct record_
 	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
 		fd = handle__reopen(handle, NULL);
 	close(handle);
-	return fd < 0 ? NULL : elf_file__new(fd, m->path);
+	f = fd < 0 ? NULL : elf_file__new(fd, m->path);
+	elf_file__check_place(f, m->path);
+	return f;
 }
 
 static bool find_symbols(struct search *s, const struct record_mmap *m, const struct runtime *r)
@@ -86,8 +89,8 @@ static bool find_symbols(struct search *s, const struct record_mmap *m, const st
 	while (r->symbols[cnt])
 		cnt++;
 	if (f && elf_file__vaddr(f, m->pgoff, &vaddr))
-		elf_symbol__find_all(f, &(struct elf_symbol_names){ r->symbols, cnt }, s->symbols,
-				     &s->left);
+		address_task__find(&s->files, f, &(struct elf_symbol_names){ r->symbols, cnt },
+				   s->symbols);
 	for (size_t i = 0; i < cnt; i++)
 		s->symbols[i] = s->symbols[i] ? m->start - vaddr + s->symbols[i] : 0;
 	elf_file__put(f);
@@ -106,7 +109,7 @@ static void look_into(const struct record_mmap *m, void *arg)
 	struct search *s = arg;
 	const char *name = name_of(m->path);
 
-	if (s->out->runtime || !m->ino || m->ino == s->ino)
+	if (s->out->runtime || s->files.failed || !m->ino || m->ino == s->ino)
 		return;
 	for (size_t i = 0; runtimes_table[i] && !s->out->runtime; i++) {
 		const struct runtime *r = runtimes_table[i];
@@ -127,11 +130,11 @@ static void find_place(struct search *s, const struct record_mmap *m,
 {
 	struct elf_file *f;
 
-	if (!place->symbol || code->end || !place->may_have(name_of(m->path)))
+	if (!place->symbol || code->end || s->files.failed || !place->may_have(name_of(m->path)))
 		return;
 	f = open_mapped(s, m);
 	if (f)
-		elf_symbol__code(f, place->symbol, code, &s->left);
+		address_task__code(&s->files, f, place->symbol, code);
 	elf_file__put(f);
 }
 
@@ -209,13 +212,15 @@ uint64_t locate__file(int proc, uint32_t tgid, uint64_t ino)
 	return s.start;
 }
 
-void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *out)
+bool locate__process(const struct locate_wish *w, struct located *out)
 {
-	struct search s = { proc, tgid, wanted, .left = SYMBOLS_MAX, .out = out };
-	int maps = locate__open(proc, tgid, "maps");
+	struct search s = {
+		w->proc, w->tgid, w->wanted, { w->workers, .left = SYMBOLS_MAX }, .out = out
+	};
+	int maps = locate__open(w->proc, w->tgid, "maps");
 
 	*out = (struct located){ 0 };
-	out->err = maps < 0 ? maps : read_ino(proc, tgid, &out->ino);
+	out->err = maps < 0 ? maps : read_ino(w->proc, w->tgid, &out->ino);
 	if (maps >= 0 && !out->err)
 		maps__read(maps, look_into, &s);
 	if (out->runtime) {
@@ -225,4 +230,5 @@ void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *o
 	}
 	if (maps >= 0)
 		close(maps);
+	return !s.files.failed;
 }

@@ -16,8 +16,14 @@ struct located {
 	struct code_ranges ranges; /* of a runtime with .code */
 };
 
-/* `proc` is an open /proc; `wanted` has a bit for each row of runtimes_table. */
-void locate__process(int proc, uint32_t tgid, uint32_t wanted, struct located *);
+struct locate_wish {
+	int proc;		 /* an open /proc */
+	uint32_t tgid, wanted;	 /* wanted: a bit for each row of runtimes_table */
+	struct workers *workers; /* borrowed; they read the symbols of files; NULL: none */
+};
+
+/* Returns false if workers failed, so that another try makes sense later. */
+bool locate__process(const struct locate_wish *, struct located *);
 
 /* Opens a file of /proc/PID. Returns an fd or -errno. */
 int locate__open(int proc, uint32_t tgid, const char *name);

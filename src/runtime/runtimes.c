@@ -15,11 +15,13 @@
 #include "runtime/interleave.h"
 #include "runtime/locate.h"
 #include "runtime/scripts.h"
+#include "worker/workers.h"
 
 #define LOOKING_MAX  256 /* jobs */
 #define SEEN_CNT     4096
 #define AGAIN_NS     20000000 /* until a runtime that has not started is looked for again */
 #define AGAIN_MAX_NS 1000000000
+#define ALONE_NS     30000000000 /* until a process is looked at again after workers failed */
 
 /* A process as it was looked at last. */
 struct seen {
@@ -134,11 +136,10 @@ int runtimes__parse(const char *list, uint32_t *wanted)
 struct look {
 	struct job job;
 	struct runtimes *runtimes; /* only while there are jobs */
-	int proc;
-	uint32_t tgid, wanted;
+	struct locate_wish wish;   /* with a reference to the workers */
 	uint64_t from_ns;
 	struct located located;
-	bool done;
+	bool done, failed; /* failed: workers did */
 };
 
 /* Returns the runtime that the process may have, or NULL. */
@@ -158,8 +159,8 @@ static void look_work(struct job *job)
 {
 	struct look *l = (struct look *)job;
 
-	locate__process(l->proc, l->tgid, l->wanted, &l->located);
-	l->done = true;
+	l->failed = !locate__process(&l->wish, &l->located);
+	l->done = !l->failed;
 }
 
 /* Returns the index of an equal layout, which is added if it is new; -ENOSPC. */
@@ -185,7 +186,7 @@ static void say_unknown(struct runtimes *r, const struct look *l)
 	at->runtime->print_version(at->layout.version, version, sizeof(version));
 	log__warn("process %u: %s is %s %s, of which this program cannot read the calls; its "
 		  "stacks have native frames only",
-		  l->tgid, at->file, at->runtime->name, version);
+		  l->wish.tgid, at->file, at->runtime->name, version);
 }
 
 /* Its functions are walked with the stack: BPF reads nothing. */
@@ -194,8 +195,8 @@ static void look_take_code(struct runtimes *r, struct look *l)
 	const struct located *at = &l->located;
 
 	codes__add(r->codes,
-		   &(struct codes_owner){ l->tgid, l->from_ns, &at->layout, &at->ranges });
-	log__debug("process %u: %s is %s %u; its code is in %zu places", l->tgid, at->file,
+		   &(struct codes_owner){ l->wish.tgid, l->from_ns, &at->layout, &at->ranges });
+	log__debug("process %u: %s is %s %u; its code is in %zu places", l->wish.tgid, at->file,
 		   at->runtime->name, at->layout.version, at->ranges.cnt);
 }
 
@@ -217,7 +218,7 @@ static void look_take_calls(struct runtimes *r, struct look *l)
 	memcpy(at->where.cookie, at->layout.cookie, sizeof(at->where.cookie));
 	r->options.found(at->ino, &at->where, r->options.arg);
 	log__debug("process %u: %s is %s; its calls are recorded (state at %lld, inode %llu)",
-		   l->tgid, at->file, at->runtime->name, (long long)at->where.state_off[0],
+		   l->wish.tgid, at->file, at->runtime->name, (long long)at->where.state_off[0],
 		   (unsigned long long)at->ino);
 }
 
@@ -238,21 +239,24 @@ static void look_done(struct job *job)
 {
 	struct look *l = (struct look *)job;
 	struct runtimes *r = l->runtimes;
-	struct seen *s = seen__of(r, l->tgid);
+	struct seen *s = seen__of(r, l->wish.tgid);
 
 	r->looking_cnt--;
-	if (s->tgid == l->tgid) {
+	if (s->tgid == l->wish.tgid) {
 		s->looking = false;
 		s->again_ns = UINT64_MAX;
 	}
-	if (l->done && l->located.runtime && l->located.err == 0)
+	if (l->failed && s->tgid == l->wish.tgid)
+		s->again_ns = monotonic__ns() + ALONE_NS;
+	else if (l->done && l->located.runtime && l->located.err == 0)
 		look_take(r, l);
 	else if (l->done && l->located.runtime && l->located.err == -ENOTSUP)
 		say_unknown(r, l);
-	else if (s->tgid == l->tgid && l->located.err == -EAGAIN) {
+	else if (s->tgid == l->wish.tgid && l->located.err == -EAGAIN) {
 		s->again_ns = monotonic__ns() + s->wait_ns;
 		s->wait_ns = s->wait_ns < AGAIN_MAX_NS ? 2 * s->wait_ns : AGAIN_MAX_NS;
 	}
+	workers__put(l->wish.workers);
 	free(l);
 }
 
@@ -269,10 +273,9 @@ static void look__submit(struct runtimes *r, const struct process *p, struct see
 			       .work = look_work,
 			       .done = look_done };
 	l->runtimes = r;
-	l->proc = r->proc;
-	l->tgid = tgid;
+	l->wish = (struct locate_wish){ r->proc, tgid, r->options.wanted,
+					workers__get(jobs__workers(r->options.jobs)) };
 	l->from_ns = p->from_ns;
-	l->wanted = r->options.wanted;
 	s->looking = true;
 	r->looking_cnt++;
 	jobs__submit(r->options.jobs, &l->job);

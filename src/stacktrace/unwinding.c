@@ -11,6 +11,7 @@
 #include "base/openfiles.h"
 #include "cfi/framestask.h"
 #include "cfi/tabletask.h"
+#include "elf/addresstask.h"
 #include "formats/itemstack.h"
 #include "jit/codetask.h"
 #include "jit/dumppaths.h"
@@ -116,7 +117,7 @@ static bool open_parts(struct unwinding *u, const struct options *o)
 static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
 	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
-	[TASK_FRAMES] = frames_task__run,
+	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
 };
 
 static bool open_workers(struct unwinding *u, const struct options *o)

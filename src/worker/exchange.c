@@ -95,6 +95,8 @@ static int worker_take(const struct worker_request *r, const struct packet *p, v
 	if (r->check(*answer, *sz, r->arg))
 		return 0;
 	free(*answer);
+	*answer = NULL;
+	*sz = 0;
 	return -EPROTO;
 }
 

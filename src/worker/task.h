@@ -8,11 +8,14 @@
 
 /* Requests, by number. A program has a table of functions for those that it makes. */
 enum task_kind {
-	TASK_TABLE,   /* cfi/tabletask.h */
-	TASK_SYMBOLS, /* symbol/symtabtask.h */
-	TASK_NAMES,   /* symbol/nametask.h */
-	TASK_CODE,    /* jit/codetask.h */
-	TASK_FRAMES,  /* cfi/framestask.h */
+	TASK_TABLE,	 /* cfi/tabletask.h */
+	TASK_SYMBOLS,	 /* symbol/symtabtask.h */
+	TASK_NAMES,	 /* symbol/nametask.h */
+	TASK_CODE,	 /* jit/codetask.h */
+	TASK_FRAMES,	 /* cfi/framestask.h */
+	TASK_ADDRESSES,	 /* elf/addresstask.h */
+	TASK_NOTES,	 /* elf/sdttask.h */
+	TASK_ALLOCATORS, /* capture/alloctask.h */
 	TASK_CNT
 };
 

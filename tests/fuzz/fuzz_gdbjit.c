@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sz)
 
 	if (!jit) {
 		open_self(&self);
-		jit = gdb_jit__new(NULL);
+		jit = gdb_jit__new(NULL, NULL);
 	}
 	if (sz)
 		memcpy(image, data, sz);

@@ -30,7 +30,7 @@ static int setup(void **state)
 
 	assert_int_equal(jit_owner__open(&t->owner, proc, (uint32_t)getpid()), 0);
 	close(proc);
-	t->jit = gdb_jit__new(NULL);
+	t->jit = gdb_jit__new(NULL, NULL);
 	for (size_t i = 0; i < 3; i++) {
 		gdb_image__make(&t->images[i], CODE + i * 4096, CODE_SZ, 32);
 		t->listed[i] = (struct gdb_listed){ i < 2 ? &t->listed[i + 1] : NULL, NULL,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "elf/sdt.h"
+#include "elf/sdttask.h"
 #include "shell.h"
 
 /* A small program with one probe of ours and one of another provider. */
@@ -63,7 +63,7 @@ static void notes_are_read(void **state)
 	const char *why = NULL;
 
 	assert_non_null(f);
-	assert_int_equal(sdt__each(f, keep, &found), 0);
+	assert_int_equal(sdt_task__each(NULL, f, keep, &found), 0);
 	assert_int_equal(found.cnt, 3);
 	for (int i = 0; i < 2; i++) {
 		assert_string_equal(found.notes[i].provider, "stacks_tracing");
@@ -142,7 +142,7 @@ static int judge(const struct image *im, const char **why)
 	f = elf_file__open(im->path);
 	assert_non_null(f);
 	*why = "";
-	err = sdt__each(f, keep, &found);
+	err = sdt_task__each(NULL, f, keep, &found);
 	if (!err)
 		err = sdt__place(f, &found.notes[0], &place, why);
 	elf_file__put(f);
