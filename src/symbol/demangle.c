@@ -110,13 +110,26 @@ static bool demangle(const char *mangled, struct output *o)
 	return false;
 }
 
+/* Returns the number of leading bytes that are printable characters of ASCII: in most names, all.
+ */
+static size_t printable_prefix(const char *s, size_t sz)
+{
+	size_t n = 0;
+
+	while (n < sz && s[n] >= ' ' && s[n] <= '~')
+		n++;
+	return n;
+}
+
 /* Copies the whole characters of s that fit; a cut name ends in "…". */
 static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 {
 	const size_t max = SYMBOL_NAME_MAX - 1;
-	size_t at = 0, fits = 0;
+	size_t at = printable_prefix(s, sz < max ? sz : max);
+	size_t fits = at + strlen(ELLIPSIS) <= max ? at : max - strlen(ELLIPSIS);
 
-	for (size_t i = 0; i < sz;) {
+	memcpy(out, s, at);
+	for (size_t i = at; i < sz;) {
 		bool whole;
 		size_t n = utf8__character(s + i, sz - i, &whole);
 		bool good = whole && !utf8__is_control(s + i, n);

@@ -26,12 +26,12 @@ uint64_t worker__cpu_ns(const struct worker *w)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-struct worker_patience worker__patience(const struct worker *w, uint64_t late_ns)
+struct worker_patience worker__patience(uint64_t late_ns)
 {
 	uint64_t now_ns = monotonic__ns();
 
 	return (struct worker_patience){ now_ns + (late_ns ? late_ns : LATE_NS), now_ns + STILL_NS,
-					 worker__cpu_ns(w) };
+					 0 };
 }
 
 /* Waits for a message. Returns 0; -ETIMEDOUT if the worker waits for a file, -ETIME if it works for
@@ -116,7 +116,7 @@ struct worker_result worker__ask(const struct worker *w, const struct worker_req
 				 const atomic_bool *stopped, struct packet *p)
 {
 	struct message m = { .kind = MESSAGE_REQUEST, .value = r->kind };
-	struct worker_patience patience = worker__patience(w, r->late_ns);
+	struct worker_patience patience = worker__patience(r->late_ns);
 	int err = channel__send(w->socket, m, r->data, r->sz, r->fd);
 	struct worker_result result;
 

@@ -19,10 +19,12 @@ struct worker {
 /* How long the answer to a request may take. */
 struct worker_patience {
 	uint64_t until_ns, still_ns; /* still_ns: at this time, unless the CPU time changes */
+	/* When it was last read; 0: not yet. Reading it costs as much as sending a request, and
+	 * nearly all answers come before the first look. */
 	uint64_t cpu_ns;
 };
 
-struct worker_patience worker__patience(const struct worker *, uint64_t late_ns);
+struct worker_patience worker__patience(uint64_t late_ns);
 
 /* Receives a message. Returns 0, -ETIMEDOUT or -ETIME if the worker is late, -ESHUTDOWN if all end
  * (`stopped`), or an error of channel__receive(). */

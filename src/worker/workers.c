@@ -62,7 +62,7 @@ static void warn(struct workers *s, const char *path, const char *what)
  * or -ECHILD if it has ended. */
 static int workers_meet(struct workers *s, struct worker *w)
 {
-	struct worker_patience patience = worker__patience(w, 0);
+	struct worker_patience patience = worker__patience(0);
 	struct packet *p = malloc(sizeof(*p));
 	int err = p ? worker__receive(w, &s->stopped, &patience, p) : -ENOMEM;
 
