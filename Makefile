@@ -82,7 +82,7 @@ stacksexport_LIBS := -L$(DUCKDB)/lib -lduckdb -lprotobuf-c -lmicrohttpd -ljansso
 stacktrace_OBJS := $(call layer_objs,stacktrace) $(BUILD)/gen/profile.pb-c.o
 stacktrace_LIBS := -lprotobuf-c -ldw -lelf -lzstd -llzma -lz -liberty -lpthread
 PROGRAMS := collector stacksexport stacktrace
-library_OBJS := $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(call layer_objs,libstacktrace))
+library_OBJS := $(call layer_objs,libstacktrace)
 library_LIBS := -ldw -lelf -llzma -lz -liberty -lpthread
 library_SONAME := libstacktrace.so.0
 library_HEADERS := include/stacktrace.h $(wildcard contrib/dwflst_compat/*.h)
@@ -398,13 +398,14 @@ $(call objs,pprof): $(BUILD)/gen/profile.pb-c.h
 $(call objs,stacksexport): $(BUILD)/gen/profile.pb-c.h $(BUILD)/gen/perfetto.pb-c.h
 $(call objs,capture): $(SKEL)
 
+# The programs and the library have the same objects. Hidden symbols need no GOT, so that the programs' code is that of -fPIE.
 $(BUILD)/obj/%.o: src/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -include src/base/poison.h -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -include src/base/poison.h -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
 
 # Each number in its loop needs its own register. If two share a wide one, each use waits to extract its half.
-$(BUILD)/obj/cfi/interp.o $(BUILD)/pic/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
+$(BUILD)/obj/cfi/interp.o: ALL_CFLAGS += -fno-tree-slp-vectorize
 
 # ---- completions of shells -------------------------------------------------------------------------------------------
 
@@ -421,11 +422,6 @@ $(BUILD)/completions/%: $(COMPLETION_BIN)/%
 	$(Q)$< --completion bash > $@
 
 # ---- the library -----------------------------------------------------------------------------------------------------
-
-$(BUILD)/pic/%.o: src/%.c
-	$(call msg,CC,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c -o $@ $<
 
 # Its threads may outlive a dlclose(): -z nodelete.
 library_LDFLAGS := -shared -Wl,-soname,$(library_SONAME) -Wl,--version-script,src/libstacktrace/libstacktrace.map \
