@@ -131,9 +131,10 @@ demo: setup
 	@tools/demo
 
 ## test: set up, lint, build and run every test
-test: setup
-	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) all setup-tests # builds while it fetches what the tests need
-	@$(MAKE) --no-print-directory check
+test:
+	@tools/setup packages
+	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) setup-tests check-build # builds while it fetches what the tests need
+	@tests/run
 
 ## check: lint, build and run every test, without set-up
 check:
@@ -352,7 +353,7 @@ $(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
 	@touch $@
 
 # shellcheck and ruff come with make setup-tests. F811: the tests of the page and of its server import fixtures.
-lint-scripts:
+lint-scripts: $(filter setup-tests,$(MAKECMDGOALS))
 	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
 	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/e2e/*:F811,tests/cli/test_view_*:F811,tests/cli/test_export_*:F811' . $(shell git grep -lE '^#!.*python')
 
