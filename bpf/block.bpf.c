@@ -34,8 +34,7 @@
 
 /* A request in flight. */
 struct flight {
-	__u64 join; /* the address of the bio that it was made for */
-	__u64 begin_ns;
+	__u64 join;  /* the address of the bio that it was made for */
 	__u64 asked; /* bytes, with what was merged before it went to the device */
 	__u64 moved; /* bytes, so far */
 	__u32 kind;
@@ -90,9 +89,10 @@ static __always_inline void end_flush(void *ctx, struct flight *f, __u64 now_ns)
 /*
  * Ends the request that had this bio before. block__complete() did not see it: the kernel runs no
  * program in an interrupt of the same program, and hardened kernels run none while a protected task
- * is current. When it ended is unknown, so the row has its beginning as its time. `row` is the
- * caller's, because the stack has no room for two: cpu and runnable_ns are set, the rest is
- * changed.
+ * is current. When it ended is unknown. The event has the time of the beginning that follows it: an
+ * earlier one could overtake the request's own beginning, which may be in another CPU's ring.
+ * `row` is the caller's, because the stack has no room for two: time_ns, cpu and runnable_ns are
+ * set, the rest is changed.
  */
 static __always_inline void end_unseen(void *ctx, struct task_struct *task, __u64 bio,
 				       struct emission *row)
@@ -101,8 +101,7 @@ static __always_inline void end_unseen(void *ctx, struct task_struct *task, __u6
 
 	if (!f)
 		return;
-	row->time_ns = f->begin_ns;
-	row->flags = EVENT_F_CLOSE;
+	row->flags = EVENT_F_CLOSE | EVENT_F_UNTIMED;
 	row->reason = EVENT_REASON_END_UNSEEN;
 	row->unpaced = true;
 	if (f->flushing) {
@@ -182,10 +181,8 @@ static __always_inline bool begin(void *ctx, struct task_struct *task, const str
 }
 
 /* Fields that the flush and the request have in common. */
-static __always_inline void describe_begin(struct emission *row, const struct bio *bio,
-					   const struct flight *flight)
+static __always_inline void describe_begin(struct emission *row, const struct bio *bio)
 {
-	row->time_ns = flight->begin_ns;
 	row->flags = EVENT_F_OPEN;
 	row->reason = row->amount = row->unpaced = 0;
 	row->detail = EVENT_DETAIL_DISK;
@@ -200,18 +197,19 @@ int BPF_PROG(block__start, struct bio *bio)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	const struct cgroup *cgroup = cgroup_of(bio, task);
 	struct flight flight = { .join = (__u64)bio,
-				 .begin_ns = bpf_ktime_get_ns(),
 				 .asked = bio->bi_iter.bi_size,
 				 .kind = kind_of(bio) };
-	struct emission row = { .cpu = bpf_get_smp_processor_id(), .runnable_ns = ~0ULL };
+	struct emission row = { .time_ns = bpf_ktime_get_ns(),
+				.cpu = bpf_get_smp_processor_id(),
+				.runnable_ns = ~0ULL };
 	bool sent;
 
-	if (!capturing(flight.begin_ns))
+	if (!capturing(row.time_ns))
 		return 0;
 	end_unseen(ctx, task, flight.join, &row);
 	if (flight.kind == NO_KIND || !recorded_in(task, cgroup))
 		return 0;
-	describe_begin(&row, bio, &flight);
+	describe_begin(&row, bio);
 	row.cgroup_id = cgroup->kn->id;
 	if (flight.kind != EVENT_BLK_READ && writes_back(task))
 		row.reason = EVENT_REASON_WRITEBACK;

@@ -91,6 +91,8 @@ enum event_flags {
 	EVENT_F_HOLES = 1 << 10,    /* some pages of the user stack are missing: see event */
 	EVENT_F_SWITCHED = 1 << 11, /* the thread came from another stack: see event_switched */
 	EVENT_F_RUNTIME = 1 << 12,  /* has an interpreter's frames: see event_runtime */
+	/* with CLOSE: when the operation ended is unknown; time_ns is when that was found out */
+	EVENT_F_UNTIMED = 1 << 13,
 };
 
 /*

@@ -110,8 +110,10 @@ bool open_ops__close(struct open_ops *j, const struct event *close, struct resol
 	drop(j, o);
 	if (close->flags & EVENT_F_CANCEL)
 		return false;
-	out->event.duration_ns = close->time_ns - out->event.time_ns;
-	out->event.time_ns = close->time_ns;
+	if (!(close->flags & EVENT_F_UNTIMED)) {
+		out->event.duration_ns = close->time_ns - out->event.time_ns;
+		out->event.time_ns = close->time_ns;
+	}
 	out->event.amount = close->amount;
 	if (close->detail_sz) {
 		memcpy(out->detail, event__detail(close), close->detail_sz);

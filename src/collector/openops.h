@@ -27,8 +27,9 @@ const char *open_ops__open(struct open_ops *, const struct resolved_event *,
 
 /*
  * Removes the operation that `close` ends. Fills *out with its begin, and with the time, duration,
- * amount, reason and (if it has one) detail of its end. Returns false if its begin is unknown, or
- * if it was merged into another operation.
+ * amount, reason and (if it has one) detail of its end. With EVENT_F_UNTIMED, the time is that of
+ * the begin, and the duration is 0. Returns false if its begin is unknown, or if it was merged into
+ * another operation.
  */
 bool open_ops__close(struct open_ops *, const struct event *close, struct resolved_event *out,
 		     struct build_id *build_id);

@@ -48,6 +48,25 @@ static void an_end_takes_its_beginning(void **state)
 	open_ops__free(j);
 }
 
+/* Nothing saw the end: the time of the event is that of the next operation with the same join. */
+static void an_end_may_have_no_time(void **state)
+{
+	const struct build_id nobody = { 0 };
+	struct resolved_event s = opened(5, 100), given_up, out;
+	struct event end = closing(5, 350);
+	struct open_ops *j = open_ops__new();
+	struct build_id build_id;
+
+	(void)state;
+	assert_null(open_ops__open(j, &s, &nobody, &given_up));
+	end.flags |= EVENT_F_UNTIMED;
+	assert_true(open_ops__close(j, &end, &out, &build_id));
+	assert_int_equal(out.event.time_ns, 100);
+	assert_int_equal(out.event.duration_ns, 0);
+	assert_int_equal(out.event.amount, 4096);
+	open_ops__free(j);
+}
+
 /* Facts that are known only at the end. */
 static void the_end_may_have_a_detail(void **state)
 {
@@ -169,7 +188,8 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	open_ops__free(j);
 }
 
-RUN_TESTS(cmocka_unit_test(an_end_takes_its_beginning), cmocka_unit_test(the_end_may_have_a_detail),
-	  cmocka_unit_test(each_may_be_closed), cmocka_unit_test(merged_operations_are_forgotten),
+RUN_TESTS(cmocka_unit_test(an_end_takes_its_beginning), cmocka_unit_test(an_end_may_have_no_time),
+	  cmocka_unit_test(the_end_may_have_a_detail), cmocka_unit_test(each_may_be_closed),
+	  cmocka_unit_test(merged_operations_are_forgotten),
 	  cmocka_unit_test(a_second_beginning_replaces_the_first),
 	  cmocka_unit_test(the_oldest_goes_when_it_is_full))
