@@ -9,6 +9,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "worker/sanitized.h"
+
+/* The plain build checks every case of a large comparison. Sanitizers look for other mistakes,
+ * which every nth case has, too, and make it several times slower. */
+#ifdef SANITIZED
+#define EVERY_NTH_SANITIZED(n) (n)
+#else
+#define EVERY_NTH_SANITIZED(n) 1
+#endif
+
 /* cmocka 2 has two macros instead, and the compiler warns about the old one. */
 #ifdef assert_uint_in_range
 #undef assert_in_range

@@ -7,7 +7,6 @@
 #include <glob.h>
 
 #include "../fuzz/goimage.h"
-#include "shell.h"
 #include "elf/gopclntab.h"
 #include "symbol/symbol.h"
 
@@ -164,110 +163,6 @@ static void leaves_broken_entries_out(void **state)
 	}
 }
 
-/* ---- tables of Go ---- */
-
-static const char source[] =
-	"package main\nimport (\"fmt\"; \"sort\"; \"sync\")\n"
-	"type Cart[T any] struct { v []T; l sync.Mutex }\n"
-	"func (c *Cart[T]) Add(v T) { c.l.Lock(); defer c.l.Unlock(); c.v = append(c.v, v) }\n"
-	"func main() { a, b := Cart[int]{}, Cart[string]{}; a.Add(1); b.Add(\"x\")\n"
-	"	sort.Slice(a.v, func(i, j int) bool { return a.v[i] < a.v[j] }); fmt.Println(a.v) "
-	"}\n";
-static const char with_c[] = "package main\n// int one(void) { return 1; }\nimport \"C\"\n"
-			     "var one = C.one()\n";
-
-/* Assembly functions have a suffix in symbol tables, and the linker replaces dots in names by
- * another character. */
-static bool is_same(const char *symbol, const char *listed)
-{
-	char name[4096];
-	char *end, *dot;
-
-	snprintf(name, sizeof(name), "%s", symbol);
-	end = strstr(name, ".abi0");
-	if (end && end[5] == '\0')
-		*end = '\0';
-	if (strcmp(name, listed) == 0)
-		return true;
-	snprintf(name, sizeof(name), "%s", listed);
-	dot = strstr(name, "\xc2\xb7");
-	if (dot) {
-		*dot = '.';
-		memmove(dot + 1, dot + 2, strlen(dot + 2) + 1);
-	}
-	return strcmp(name, symbol) == 0;
-}
-
-/* Ignores the type arguments of a generic function: "main.(*Cart[...]).Add". */
-static bool is_same_but_for_types(const char *symbol, const char *listed)
-{
-	const char *dots = strstr(listed, "[...]"), *end = strrchr(symbol, ']');
-
-	return dots && end && strncmp(symbol, listed, (size_t)(dots - listed)) == 0 &&
-	       strcmp(end + 1, dots + 5) == 0;
-}
-
-struct tally {
-	size_t same, other;
-};
-
-/* Compares the table's function at an address with one line of nm. */
-static void compare(struct elf_file *stripped, const char *line, struct tally *tally)
-{
-	char type, name[2048];
-	uint64_t addr;
-	struct symbol s;
-
-	if (sscanf(line, "%lx %c %2047[^\n]", &addr, &type, name) != 3 ||
-	    (type != 't' && type != 'T') || !strchr(name, '.') || !strcmp(name, "runtime.text") ||
-	    !strcmp(name, "runtime.etext"))
-		return;
-	if (elf_file__symbol(stripped, addr, &s) && s.address == addr &&
-	    (is_same(name, s.name) || is_same_but_for_types(name, s.name))) {
-		tally->same++;
-		return;
-	}
-	tally->other++;
-	print_error("%s: %s\n", name, s.name);
-}
-
-static void compare_build(const char *dir, const char *cgo, const char *mode)
-{
-	struct tally tally = { 0 };
-	struct elf_file *f;
-	char path[512], *text;
-
-	shell__run("cd %s && export HOME=${HOME:-$PWD} GOFLAGS= GO111MODULE=off CGO_ENABLED=%s && "
-		   "go build -buildmode=%s -o whole *.go 2>&1 && "
-		   "go build -buildmode=%s -ldflags='-s -w' -o stripped *.go 2>&1",
-		   dir, cgo, mode, mode);
-	/* Functions only: those of the C library have no dots in their names, or belong to crt1. */
-	text = shell__output("cd %s && nm whole | grep -v ' _\\|\\.[0-9]*$\\|\\.cold$'", dir);
-	snprintf(path, sizeof(path), "%s/stripped", dir);
-	f = elf_file__open(path);
-	assert_non_null(f);
-	assert_non_null(text);
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-		compare(f, line, &tally);
-	print_message("CGO_ENABLED=%s -buildmode=%s: %zu functions\n", cgo, mode, tally.same);
-	assert_int_equal(tally.other, 0);
-	assert_true(tally.same > 1000);
-	elf_file__put(f);
-	free(text);
-}
-
-static void names_are_those_of_the_symbol_table(void **state)
-{
-	if (!shell__has("go"))
-		skip_because("no Go compiler");
-	shell__write(*state, "main.go", source);
-	compare_build(*state, "0", "exe");
-	compare_build(*state, "0", "pie");
-	shell__write(*state, "c.go", with_c);
-	compare_build(*state, "1", "exe");
-	compare_build(*state, "1", "pie");
-}
-
 /* Debian's go has no symbol table. */
 static void debians_go_has_names(void **state)
 {
@@ -294,5 +189,4 @@ static void debians_go_has_names(void **state)
 RUN_TESTS(cmocka_unit_test(every_layout_names_its_functions),
 	  cmocka_unit_test(a_table_among_other_data_is_found),
 	  cmocka_unit_test(rejects_wrong_headers), cmocka_unit_test(leaves_broken_entries_out),
-	  cmocka_unit_test(debians_go_has_names),
-	  test_with_folder(names_are_those_of_the_symbol_table))
+	  cmocka_unit_test(debians_go_has_names))

@@ -196,7 +196,7 @@ static void real_files_have_symbols(void **state)
 				       "/usr/bin/node" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i += EVERY_NTH_SANITIZED(4)) {
 		glob_t g;
 
 		if (glob(paths[i], 0, NULL, &g) == 0)

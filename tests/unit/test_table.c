@@ -12,7 +12,7 @@
 #define FUNCTION(n) (0x10000u + 0x100 * (n))
 #define KEPT	    PACKED_FP_KEPT
 #define ADDRESSES   20000
-#define FILES	    30
+#define FILES	    (30 / EVERY_NTH_SANITIZED(6))
 
 /* Functions 256 bytes apart. Each nop is a place; CFI that gas has no name for is written as bytes.
  */

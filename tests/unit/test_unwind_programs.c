@@ -83,15 +83,17 @@ static struct tally catch_all(pid_t pid, int rounds)
 	return tally;
 }
 
+#define ROUNDS (40 / EVERY_NTH_SANITIZED(2))
+
 static struct tally check_program(const char *const argv[], uint64_t warm_up_ms)
 {
 	pid_t pid = live__start(argv, false);
 	struct tally tally;
 
 	live__wait_cpu(pid, warm_up_ms * 1000000);
-	tally = catch_all(pid, 40);
+	tally = catch_all(pid, ROUNDS);
 	live__kill(pid);
-	assert_true(tally.walks >= 20);
+	assert_true(tally.walks >= ROUNDS / 2);
 	return tally;
 }
 
