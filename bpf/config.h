@@ -68,7 +68,8 @@ struct capture_runtime {
 	/* bytes: if set, that word points to a struct that has the address here */
 	__u32 indirect;
 	__u32 code, previous, instr, word; /* words of a frame */
-	__u32 cookie_off;		   /* bytes, in a function: start of these words */
+	/* bytes, in a function: start of these words; PHP: see CAPTURE_PHP_DESCRIBED */
+	__u32 cookie_off;
 	__u32 cookie[3];
 	__u64 code_mask; /* the bits of a function's address; the other bits are tags */
 	__u32 layout;	 /* for user space */
@@ -103,7 +104,8 @@ enum capture_place { CAPTURE_IN_THREAD, CAPTURE_IN_EXECUTABLE, CAPTURE_AT_ADDRES
  * A function's memory may be gone when it is read: a closure's, or a script's at the end of a
  * request. What it points to stays. A call with CAPTURE_PHP_DESCRIBED in its word is followed by
  * such words in place of a call: .at name, .code class, .instr code, .word file, .cookie the number
- * of its instructions, and its first line in the high 32 bits.
+ * of its instructions, and its first line in the high 32 bits. That number is in the word before
+ * .code, from bit capture_runtime.cookie_off on: 0 or 32.
  */
 #define CAPTURE_PHP_DESCRIBED	   (1ULL << 63)
 #define CAPTURE_PHP_FUNCTION_WORDS 23

@@ -96,7 +96,8 @@ static __always_inline void php__describe(const struct user *u, struct capture_c
 	more->code = words[PHP_FUNCTION + CAPTURE_PHP_CLASS];
 	more->instr = words[WORD(code)];
 	more->word = words[WORD(file)];
-	more->cookie = words[WORD(code - 1)] << 32 >> 32 | words[WORD(file + 1)] << 32;
+	more->cookie = words[WORD(code - 1)] >> (calls->runtime.cookie_off & 32) << 32 >> 32 |
+		       words[WORD(file + 1)] << 32;
 	calls->cnt++;
 }
 

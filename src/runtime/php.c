@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * PHP 8.2 and 8.4, without thread safety (NTS), with and without JIT. The calls are a linked list
+ * PHP 8.1 to 8.5, without thread safety (NTS), with and without JIT. The calls are a linked list
  * of zend_execute_data that begins in executor_globals. Several calls share one activation of
  * execute_ex(): PHP calls PHP without C.
  */
@@ -19,27 +19,27 @@ enum php_symbol { PHP_MODULES, PHP_GLOBALS, PHP_EXECUTE };
 #define API_MAX	    30000000u	/* a date: year, month, day */
 #define API_THREADS 0x80000000u /* added for a thread-safe build */
 
+#define LAYOUT(handler, cnt, ops, file, frame)        \
+	{                                             \
+		.at = { [PHP_HANDLER] = (handler),    \
+			[PHP_MODULE] = (handler) + 8, \
+			[PHP_OPS_CNT] = (cnt),        \
+			[PHP_OPS] = (ops),            \
+			[PHP_FILE] = (file),          \
+			[PHP_LINE] = (file) + 8,      \
+			[PHP_FRAME] = (frame) }       \
+	}
+
 static const struct {
 	uint32_t api; /* ZEND_MODULE_API_NO */
 	const char *name;
 	struct runtime_layout layout;
 } known[] = {
-	{ 20220829,
-	  "8.2",
-	  { .at = { [PHP_HANDLER] = 72,
-		    [PHP_MODULE] = 80,
-		    [PHP_OPS_CNT] = 80,
-		    [PHP_OPS] = 88,
-		    [PHP_FILE] = 152,
-		    [PHP_LINE] = 160 } } },
-	{ 20240924,
-	  "8.4",
-	  { .at = { [PHP_HANDLER] = 88,
-		    [PHP_MODULE] = 96,
-		    [PHP_OPS_CNT] = 96,
-		    [PHP_OPS] = 104,
-		    [PHP_FILE] = 168,
-		    [PHP_LINE] = 176 } } },
+	{ 20210902, "8.1", LAYOUT(56, 68, 72, 144, 488) },
+	{ 20220829, "8.2", LAYOUT(72, 80, 88, 152, 488) },
+	{ 20230831, "8.3", LAYOUT(72, 76, 80, 144, 488) },
+	{ 20240924, "8.4", LAYOUT(88, 96, 104, 168, 488) },
+	{ 20250925, "8.5", LAYOUT(88, 96, 104, 168, 512) },
 };
 
 _Static_assert(CAPTURE_PHP_FUNCTION_WORDS * 8 > 176, "has .at[PHP_LINE] of all versions");
@@ -153,6 +153,7 @@ static void read_prologue(struct remote *r, uint64_t execute, struct runtime_lay
 
 static void set_cookie(struct runtime_layout *l)
 {
+	l->cookie_off = l->at[PHP_OPS_CNT] % 8 * 8;
 	l->cookie[0] = l->at[PHP_HANDLER] / 8;
 	l->cookie[1] = l->at[PHP_OPS] / 8;
 	l->cookie[2] = l->at[PHP_FILE] / 8;
@@ -173,7 +174,7 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 	l->code_mask = UINT64_MAX;
 	*c = (struct capture_runtime){ .state_off = { (int64_t)symbols[PHP_GLOBALS] },
 				       .id_off = PHP_GLOBALS_SELF,
-				       .first_off = PHP_GLOBALS_FRAME,
+				       .first_off = l->at[PHP_FRAME],
 				       .indirect = CAPTURE_NOT_INDIRECT,
 				       .code = PHP_FRAME_FUNCTION,
 				       .previous = PHP_FRAME_PREVIOUS,

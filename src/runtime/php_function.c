@@ -34,7 +34,7 @@ static void read_words(struct remote *r, const struct runtime_layout *l, uint64_
 		.code = words[off[PHP_OPS] / 8],
 		.file = words[off[PHP_FILE] / 8],
 		.module = words[off[PHP_MODULE] / 8],
-		.op_cnt = (uint32_t)words[off[PHP_OPS_CNT] / 8],
+		.op_cnt = (uint32_t)(words[off[PHP_OPS_CNT] / 8] >> off[PHP_OPS_CNT] % 8 * 8),
 		.line = (uint32_t)words[off[PHP_LINE] / 8],
 	};
 	if (p->type == CAPTURE_PHP_INTERNAL)

@@ -9,10 +9,11 @@
 enum php_at {
 	PHP_HANDLER,  /* zend_internal_function */
 	PHP_MODULE,   /* zend_internal_function */
-	PHP_OPS_CNT,  /* zend_op_array.last */
+	PHP_OPS_CNT,  /* zend_op_array.last; in the word before the next one */
 	PHP_OPS,      /* zend_op_array.opcodes */
 	PHP_FILE,     /* zend_op_array.filename */
 	PHP_LINE,     /* zend_op_array.line_start */
+	PHP_FRAME,    /* executor_globals.current_execute_data */
 	PHP_RETURN,   /* execute_ex(): from its stack pointer to its return address; 0: unknown */
 	PHP_SAVED_FP, /* … to the frame pointer that it has saved; 0: it saves none */
 	PHP_AT_CNT
@@ -21,8 +22,7 @@ enum php_at {
 _Static_assert(PHP_AT_CNT <= RUNTIME_OFFSETS, "room");
 
 /* zend_executor_globals */
-#define PHP_GLOBALS_SELF  288 /* symtable_cache_limit: the end of an array that it comes after */
-#define PHP_GLOBALS_FRAME 488 /* current_execute_data */
+#define PHP_GLOBALS_SELF 288 /* symtable_cache_limit: the end of an array that it comes after */
 
 /* zend_execute_data, in words */
 #define PHP_FRAME_OP	   0

@@ -40,6 +40,7 @@ static inline struct runtime_layout fake__layout(void)
 						[PHP_OPS] = 88,
 						[PHP_FILE] = 152,
 						[PHP_LINE] = 160,
+						[PHP_FRAME] = 488,
 						[PHP_RETURN] = 152 } };
 }
 

@@ -298,6 +298,56 @@ static void names_versions_that_it_cannot_read(void **state)
 	close(fd);
 }
 
+/* Where zend_op_array has what in each version, and executor_globals its current_execute_data. */
+static const struct version {
+	uint32_t api, cnt, ops, file, frame;
+} versions[] = {
+	{ 20210902, 68, 72, 144, 488 },
+	{ 20230831, 76, 80, 144, 488 },
+	{ 20240924, 96, 104, 168, 488 },
+	{ 20250925, 96, 104, 168, 512 },
+};
+
+/* Moves what the versions have at different places to where this one has it. */
+static void make_version(int fd, const struct version *v)
+{
+	uint8_t nothing[120] = { 0 };
+
+	fake__php(fd);
+	fake__function(fd);
+	fake__u32(fd, FAKE_MODULE + 4, v->api);
+	fake__put(fd, FAKE_FUNCTION + 48, nothing, sizeof(nothing));
+	fake__u32(fd, FAKE_FUNCTION + v->cnt, 4);
+	fake__word(fd, FAKE_FUNCTION + v->ops, FAKE_OPS);
+	fake__word(fd, FAKE_FUNCTION + v->file, FAKE_FILE);
+	fake__u32(fd, FAKE_FUNCTION + v->file + 8, 9);
+}
+
+static void reads_functions_of_each_version(void **state)
+{
+	const struct function_wanted w = { FAKE_FUNCTION, fake__cookie(2, "run"), { 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		struct script_function f = { 0 };
+		struct runtime_layout l;
+		struct capture_runtime c;
+		int fd = fake__new();
+		struct remote r = remote_of(fd);
+
+		make_version(fd, &versions[i]);
+		assert_int_equal(locate(fd, &l, &c), 0);
+		assert_int_equal(c.first_off, versions[i].frame);
+		assert_int_equal(l.cookie_off, versions[i].cnt % 8 * 8); /* in bits */
+		assert_int_equal(php.read_described(&r, &l, &w, &f), 0);
+		assert_string_equal(f.script.name, "App::run");
+		assert_int_equal(f.sz, 4 * PHP_OP_SZ);
+		assert_int_equal(f.first_line, 9);
+		script_function__free(&f);
+		close(fd);
+	}
+}
+
 /* ---- runs ---------------------------------------------------------------------------------------
  */
 
@@ -437,6 +487,7 @@ RUN_TESTS(cmocka_unit_test(reads_names_and_lines),
 	  cmocka_unit_test(finds_the_calls_and_the_frame_of_execute_ex),
 	  cmocka_unit_test(waits_for_a_php_that_has_not_started),
 	  cmocka_unit_test(names_versions_that_it_cannot_read),
+	  cmocka_unit_test(reads_functions_of_each_version),
 	  cmocka_unit_test(splits_where_c_has_called),
 	  cmocka_unit_test(leaves_out_functions_in_c_that_c_has_called),
 	  cmocka_unit_test(takes_the_leaf_from_registers_that_belong_to_it),
