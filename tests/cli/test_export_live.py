@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import EXPORT
+from conftest import BUILD, EXPORT
 from exporter import run
 from recordings import SECOND, Batch, kernel, names
 
@@ -78,6 +78,33 @@ def test_panes_filter_pause_and_size(rec, tmp_path):
         assert len(lines) == 12 and max(map(len, lines)) <= 40
         t.keys("q")
         t.wait("ended 0")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no /dev/fuse")
+def test_keys_are_answered_while_files_are_read(rec, tmp_path):
+    at, links, slowfs = tmp_path / "slow", tmp_path / "links", BUILD / "tests" / "slowfs"
+    at.mkdir()
+    links.mkdir()
+    for file in rec.iterdir():
+        (links / file.name).symlink_to(at / file.name)
+    with subprocess.Popen([slowfs, rec, at], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline() == "mounted\n"
+        try:
+            with Terminal(tmp_path, EXPORT, "live", links) as t:
+                t.wait("self s", "sys", "has ended")
+                (rec / ".hang").touch()
+                t.keys("2", "/", "o", "t")
+                t.wait("reading", "filter: ot_")
+                t.keys("Escape", "1")
+                t.wait("reading", absent=["filter: "])
+                (rec / ".hang").unlink()
+                t.wait("self s", "sys", "has ended")
+                t.keys("q")
+                t.wait("ended 0")
+        finally:
+            (rec / ".hang").unlink(missing_ok=True)
+            subprocess.run(["umount", "-l", at], check=True)
+            server.terminate()
 
 
 def test_options_select_and_new_rows_are_shown(rec, tmp_path):

@@ -12,6 +12,7 @@
 #include "base/monotonic.h"
 #include "stacksexport/commands.h"
 #include "stacksexport/duck/recfiles.h"
+#include "stacksexport/live/livereader.h"
 #include "stacksexport/live/livescreen.h"
 #include "stacksexport/live/recorder.h"
 #include "stacksexport/topbase.h"
@@ -22,6 +23,7 @@
 struct live {
 	struct recorder recorder;
 	struct live_screen screen;
+	struct live_reader reader;
 	struct live_data data;
 	uint64_t read_ns; /* when it was read last */
 };
@@ -33,17 +35,41 @@ static void live_signal(int number)
 	live_signalled = number;
 }
 
-static void live_read(struct live *l)
+static void live_set_status(struct live *l, bool good)
 {
-	bool good = live_data__read(&l->data, &l->screen.request);
-
-	l->read_ns = monotonic__ns();
 	if (recorder__has_ended(&l->recorder))
 		l->screen.status = recfiles__is_written(l->screen.request.recording)
 					   ? "recording"
 					   : "the recording has ended";
 	else
 		l->screen.status = good ? "recording" : "waiting for events";
+}
+
+/* Requests what is to be read. Returns true if something new was read. */
+static bool live_read(struct live *l, bool is_stale)
+{
+	bool good, is_due = !l->screen.paused && monotonic__ns() - l->read_ns >= REFRESH_NS;
+	enum live_reader_state state = live_reader__take(&l->reader, &l->data, &good);
+
+	if (state == LIVE_READ) {
+		l->read_ns = monotonic__ns();
+		live_set_status(l, good);
+	}
+	if (is_stale) { /* what is shown is of another request */
+		l->screen.status = "reading";
+		live_data__free(&l->data);
+		live_reader__request(&l->reader, &l->screen.request);
+	} else if (is_due && state == LIVE_IDLE) {
+		live_reader__request(&l->reader, &l->screen.request);
+	}
+	return state == LIVE_READ;
+}
+
+/* The recorder that this program started has ended without an event. */
+static bool live_has_failed(struct live *l)
+{
+	return l->recorder.folder[0] && recorder__has_ended(&l->recorder) && !l->data.text &&
+	       !l->data.total;
 }
 
 /* Messages would be written over the screen: they are dropped, and those of a recorder are in its
@@ -63,20 +89,13 @@ static void live_loop(struct live *l)
 {
 	live_screen__draw(&l->screen, &l->data);
 	while (!l->screen.ended && !live_signalled) {
-		bool stale = false, key = live_screen__key(&l->screen, &stale);
-		bool due = !l->screen.paused && monotonic__ns() - l->read_ns >= REFRESH_NS;
+		bool is_stale = false, has_key = live_screen__key(&l->screen, &is_stale);
+		bool has_read = live_read(l, is_stale);
 
-		if (stale) {
-			l->screen.status = "reading";
-			live_screen__draw(&l->screen, &(struct live_data){ .text = NULL });
-		}
-		if (stale || due)
-			live_read(l);
-		if (key || stale || due)
+		if (has_key || has_read)
 			live_screen__draw(&l->screen, &l->data);
-		if (l->recorder.folder[0] && recorder__has_ended(&l->recorder) && !l->data.text &&
-		    !l->data.total)
-			break; /* it could not record */
+		if (has_read && !is_stale && live_has_failed(l))
+			break;
 	}
 }
 
@@ -84,6 +103,10 @@ static int live_show(struct live *l)
 {
 	int kept, status = STATUS_OK;
 
+	if (live_reader__start(&l->reader) != 0) {
+		log__error("cannot start a thread");
+		return STATUS_FAILED;
+	}
 	kept = live_silence();
 	if (live_screen__open(&l->screen)) {
 		live_loop(l);
@@ -91,6 +114,7 @@ static int live_show(struct live *l)
 	} else {
 		status = STATUS_FAILED;
 	}
+	live_reader__stop(&l->reader);
 	if (kept >= 0) {
 		dup2(kept, STDERR_FILENO);
 		close(kept);
@@ -138,8 +162,7 @@ int live__run(const struct export_options *o)
 	status = live_start(&l, o);
 	if (status == STATUS_OK)
 		status = live_show(&l);
-	if (status == STATUS_OK && l.recorder.folder[0] && !l.data.text && !l.data.total &&
-	    !l.screen.ended && !live_signalled) {
+	if (status == STATUS_OK && !l.screen.ended && !live_signalled) {
 		recorder__print_log(&l.recorder);
 		status = STATUS_FAILED;
 	}
