@@ -16,9 +16,13 @@
 /* The request, as it is sent. */
 struct table_question {
 	struct remote_file file;
-	uint64_t digest; /* of the cached table */
 	bool cached, whole;
+	uint64_t digest; /* of the cached table */
 };
+
+_Static_assert(sizeof(struct table_question) ==
+		       sizeof(struct remote_file) + 2 * sizeof(bool) + sizeof(uint64_t),
+	       "no padding, which would carry bytes of this program's stack");
 
 static bool table_is_sound(const void *answer, size_t sz, void *arg)
 {
