@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import time
 
 import pyarrow as pa
@@ -340,6 +341,24 @@ def test_an_incomplete_batch_is_left_out(two, tmp_path):
     (two / "stacktraces-000002.parquet").unlink()
     check_left_out(two, "stacktraces-000002.parquet is missing", "left out")
     check_stacks_left_out(two, tmp_path)
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_a_batch_that_is_removed_meanwhile_is_not_called_damaged(two):
+    """The collector removes old batches (--keep) while stacksexport reads: at whatever call the file is gone, it says so."""
+    seen = set()
+    for call in range(3, 24, 2):
+        calls = "access,stat,newfstatat,openat,statx"
+        p = subprocess.run(["strace", "-f", "-o", "/dev/null", "-P", two / "events-000002.parquet", "-e", f"inject={calls}:error=ENOENT:when={call}+",
+                            EXPORT, "query", "SELECT max(command) FROM events", "-r", two], capture_output=True, text=True, timeout=60)
+        assert "damaged" not in p.stderr
+        if "it was removed since (collector --keep)" in p.stderr:
+            seen.add("left out")
+            assert p.returncode == 0, p.stderr
+        elif p.returncode:
+            seen.add("ended")
+            assert "1 of 2 batches were removed while they were read (collector --keep); run the command again" in p.stderr
+    assert seen == {"left out", "ended"}
 
 
 def test_damage_inside_names_the_file(two):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Symbols, notes and allocation functions that workers find: the same as without, and wrong
- * answers. */
+/* Symbols (src/elf/addresstask.c), notes (src/elf/sdttask.c) and allocation functions
+ * (src/capture/alloctask.c) that workers find: the same as without, and wrong answers. */
 #include "test.h"
 
 #include <errno.h>

@@ -62,8 +62,12 @@ static int check_each(struct db *db, struct recfiles *files, const char *batch_s
 			const char *words = duckdb_result_error(&result);
 			char why[256];
 
-			snprintf(why, sizeof(why), "the end of a file is damaged: %.*s",
-				 first_line(words), words ? words : "");
+			if (recfile_pair__is_removed(&files->pairs[i]))
+				snprintf(why, sizeof(why),
+					 "it was removed since (collector --keep)");
+			else
+				snprintf(why, sizeof(why), "the end of a file is damaged: %.*s",
+					 first_line(words), words ? words : "");
 			recfiles__leave_out(files, path, strlen(path), why, strlen(why));
 		} else if (!err) {
 			leave_out(files, &result);
@@ -133,6 +137,8 @@ void batches__blame(struct db *db, const struct recfiles *files)
 		const char *paths[RECFILES_OF_PAIR];
 		size_t cnt = recfile_pair__paths(&files->pairs[i], paths);
 
+		if (recfile_pair__is_removed(&files->pairs[i]))
+			continue; /* db.c says so */
 		for (size_t n = 0; n < cnt; n++)
 			blame(db, paths[n]);
 	}

@@ -57,9 +57,24 @@ int db__connect(struct db *db)
 	return err;
 }
 
+static size_t count_removed(const struct recfiles *files)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < files->cnt; i++)
+		cnt += recfile_pair__is_removed(&files->pairs[i]);
+	return cnt;
+}
+
 /* Prints the error line of a failed query. */
 static int failed(const struct db *db, const char *words)
 {
+	size_t removed = count_removed(db->files);
+
+	if (removed)
+		log__error("%zu of %zu batches were removed while they were read (collector "
+			   "--keep); run the command again, or select a later time (--from)",
+			   removed, db->files->cnt);
 	log__error("%s\n(in recording %s)", words ? words : "out of memory", db->files->label);
 	return -EINVAL;
 }

@@ -42,6 +42,17 @@ size_t recfile_pair__paths(const struct recfile_pair *p, const char *paths[RECFI
 	return cnt;
 }
 
+bool recfile_pair__is_removed(const struct recfile_pair *p)
+{
+	const char *paths[RECFILES_OF_PAIR];
+	size_t cnt = recfile_pair__paths(p, paths);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (access(paths[i], F_OK) != 0 && errno == ENOENT)
+			return true;
+	return false;
+}
+
 /* Returns the path by which pairs are sorted. */
 static const char *pair__key(const struct recfile_pair *p)
 {

@@ -35,6 +35,9 @@ void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, co
 /* Fills `paths` with those of a pair and returns how many there are. */
 size_t recfile_pair__paths(const struct recfile_pair *, const char *paths[RECFILES_OF_PAIR]);
 
+/* Returns whether a file is gone: the collector removes old batches while it records (--keep). */
+bool recfile_pair__is_removed(const struct recfile_pair *);
+
 /* Returns 0, or -EBADMSG after logging that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
 
