@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads for `stacksexport live` in a thread of its own, so that the screen answers keys meanwhile. */
+/* Reads for `stacksexport live` in a thread of its own, so that the screen answers keys meanwhile.
+ */
 #ifndef STACKSEXPORT_LIVE_LIVEREADER_H
 #define STACKSEXPORT_LIVE_LIVEREADER_H
 
@@ -34,8 +35,8 @@ void live_reader__stop(struct live_reader *);
 /* Requests a read, in place of the last one if its result was not taken yet. */
 void live_reader__request(struct live_reader *, const struct live_request *);
 
-/* Returns LIVE_READ if a read has ended: *data is then replaced if *good, and the state is LIVE_IDLE.
- * Returns the state otherwise. */
+/* Returns LIVE_READ if a read has ended: *data is then replaced if *good, and the state is
+ * LIVE_IDLE. Returns the state otherwise. */
 enum live_reader_state live_reader__take(struct live_reader *, struct live_data *data, bool *good);
 
 #endif
