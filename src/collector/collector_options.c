@@ -42,7 +42,9 @@ static const char doc[] =
 	"  stacksexport top\n"
 	"  stacksexport pprof sql/pprof/cpu_ustacks.sql -c postgres\n";
 
-const char *argp_program_version = "collector " STACKS_VERSION;
+/* argp of glibc reads it, so it must not be hidden as other symbols are. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"collector " STACKS_VERSION;
 
 static void set_unwinder(struct options *o, const char *arg, const struct argp_state *state)
 {

@@ -81,7 +81,9 @@ static const char doc[] =
 	"The first two interrupts (Ctrl-C) are left to the program that writes the input; the "
 	"third ends the input.";
 
-const char *argp_program_version = "stacktrace " STACKS_VERSION;
+/* argp of glibc reads it, so it must not be hidden as other symbols are. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"stacktrace " STACKS_VERSION;
 
 static const char *const modes[MODE_CNT] = {
 	[MODE_NONE] = "none",

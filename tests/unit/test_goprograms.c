@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Go programs without symbols: names (elf/gopclntab.c) are those of the symbol table, and lines
- * (symbol/golines.c) are those of the debug information of the same program. */
+/* Go programs without symbols: names (src/elf/gopclntab.c) are those of the symbol table, and lines
+ * (src/symbol/golines.c) are those of the debug information of the same program. */
 #include "elf/section.h"
 #include "test.h"
 

@@ -8,11 +8,11 @@ CREATE OR REPLACE FUNCTION hex(bytes VARBINARY) RETURNS VARCHAR RETURN to_hex(by
 DROP TABLE IF EXISTS events;
 
 CREATE TABLE events (
-    timestamp BIGINT, duration BIGINT, kind VARCHAR, cpu INTEGER, tgid INTEGER, pid INTEGER, span_id BIGINT, parent_id BIGINT,
-    id BIGINT, amount BIGINT, command VARCHAR, trace_name VARCHAR, buildid VARBINARY, thread VARCHAR, ustack_id BIGINT,
-    kstack_id BIGINT, unwind VARCHAR, state VARCHAR, runnable BIGINT, gaps BIGINT, target INTEGER, device VARCHAR, file VARCHAR,
-    fs VARCHAR, local VARCHAR, peer VARCHAR, address BIGINT, cgroup VARCHAR, host VARCHAR, weight INTEGER, lost_kind VARCHAR,
-    reason VARCHAR, path VARCHAR, probe VARCHAR, args VARCHAR, day DATE, hour VARCHAR
+    timestamp BIGINT, duration BIGINT, kind VARCHAR, cpu INTEGER, tgid INTEGER, pid INTEGER, span_id BIGINT,
+    parent_id BIGINT, id BIGINT, amount BIGINT, command VARCHAR, trace_name VARCHAR, buildid VARBINARY, thread VARCHAR,
+    ustack_id BIGINT, kstack_id BIGINT, unwind VARCHAR, state VARCHAR, runnable BIGINT, gaps BIGINT, target INTEGER,
+    device VARCHAR, file VARCHAR, fs VARCHAR, local VARCHAR, peer VARCHAR, address BIGINT, cgroup VARCHAR, host VARCHAR,
+    weight INTEGER, lost_kind VARCHAR, reason VARCHAR, path VARCHAR, probe VARCHAR, args VARCHAR, day DATE, hour VARCHAR
 ) WITH (external_location = 'local://@FLEET@/events', format = 'PARQUET', partitioned_by = ARRAY['day', 'hour']);
 
 DROP TABLE IF EXISTS stack_rows;
