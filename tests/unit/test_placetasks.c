@@ -220,7 +220,7 @@ static void code_that_ends_before_its_begin_is_not_found(void **state)
 	workers__put(s.workers);
 }
 
-/* One note, whose texts are at these positions. */
+/* One note. Its texts are at these positions. */
 static int answer_note(struct task *t, uint64_t cnt, const uint32_t positions[3], const char *texts)
 {
 	struct {
