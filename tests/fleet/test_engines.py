@@ -42,7 +42,7 @@ def test_every_question_has_the_answer_of_duckdb(fleet, engine):
 
 def test_iceberg_takes_the_files_as_they_are(fleet, tmp_path):
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed")
-    pytest.importorskip("sqlalchemy", reason="pyiceberg's catalogue needs sqlalchemy")
+    pytest.importorskip("sqlalchemy", reason="pyiceberg's catalog needs sqlalchemy")
     import pyarrow.parquet as pq
     from pyiceberg.catalog.sql import SqlCatalog
     catalog = SqlCatalog("fleet", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse")

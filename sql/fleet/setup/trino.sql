@@ -1,4 +1,4 @@
--- The tables that the questions of sql/fleet/ read, in a catalogue of Trino with the connector hive (docs/fleet.md).
+-- The tables that the questions of sql/fleet/ read, in a catalog of Trino with the connector hive (docs/fleet.md).
 -- @FLEET@ is the fleet folder.
 CREATE SCHEMA IF NOT EXISTS default;
 
