@@ -34,6 +34,13 @@ static inline int handle__below(int root, const char *path)
 	return handle__resolve(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
+/* Like handle__open(), but looks names up only in the kernel's memory, which has the names of files
+ * that are open. Returns -EAGAIN if a file system would have to answer, which may hang. */
+static inline int handle__open_cached(const char *path)
+{
+	return handle__resolve(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED);
+}
+
 /*
  * Like fstatat(2), limited to identity and owner, and to what the kernel has cached: a server that
  * does not answer cannot block it. Returns 0 or -errno.

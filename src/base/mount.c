@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/mount.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 char *mount__point(const char *type)
 {
@@ -47,4 +50,23 @@ bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor)
 	if (f)
 		fclose(f);
 	return !is_fuse && (type || major);
+}
+
+bool mount__is_here(const char *mountinfo, int fd)
+{
+	struct statx x = { 0 };
+	bool known = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &x) == 0 &&
+		     x.stx_mask & STATX_MNT_ID;
+	FILE *f = known ? fopen(mountinfo, "re") : NULL;
+	uint64_t id;
+	char *line = NULL;
+	size_t sz = 0;
+	bool found = false;
+
+	while (f && !found && getline(&line, &sz, f) > 0)
+		found = sscanf(line, "%" SCNu64, &id) == 1 && id == x.stx_mnt_id;
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
 }

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/handle.h"
+#include "base/mount.h"
 #include "base/strcopy.h"
 #include "elf/section.h"
 
@@ -21,15 +22,15 @@
 #define UNPACK_MAX (64U << 20)
 #define LZMA_MAX   (128U << 20) /* bytes that the decoder may allocate */
 
-/* Checks the file type before opening: opening a device can have effects. */
-static int open_regular(const char *path)
+/* Checks the file type before opening: opening a device can have effects. Closes the handle. */
+static int open_regular(int handle)
 {
 	struct stat st;
-	int fd = -1, handle = open(path, O_PATH | O_CLOEXEC);
+	int fd = -1;
 
 	if (handle < 0)
 		return -1;
-	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
+	if (handle__stat(handle, "", &st) == 0 && S_ISREG(st.st_mode))
 		fd = handle__reopen(handle, NULL);
 	close(handle);
 	return fd;
@@ -95,11 +96,45 @@ static bool link_path(const struct elf_file *f, const char *dir, const struct de
 	const char *const *place = link_places[q->place];
 	int n;
 
-	if (!slash || q->name[0] == '\0' || strchr(q->name, '/'))
+	if (!slash || q->name[0] == '\0' || strchr(q->name, '/') || strstr(f->path, "/../"))
 		return false;
 	n = snprintf(path, PATH_MAX, "%s%.*s/%s%s", place[0] ? place[0] : dir,
 		     (int)(slash - f->path), f->path, place[1], q->name);
 	return n > 0 && n < PATH_MAX && strcmp(path, f->path) != 0;
+}
+
+/* Returns whether a file system may be waited for: the file's own, which can only keep its own lane
+ * of jobs from working, or one that no user can have mounted. */
+static bool may_wait_for(int folder, const struct elf_file *f)
+{
+	struct stat st;
+
+	return handle__stat(folder, "", &st) == 0 &&
+	       (st.st_dev == f->dev || mount__is_of_admin("/proc/self/mountinfo", major(st.st_dev),
+							  minor(st.st_dev)));
+}
+
+/*
+ * Returns a handle of a path in the file's folder, or -errno. The folder's owner may put links
+ * there, and the path may mean something else in this mount namespace. Neither may lead to another
+ * file system, which may not answer.
+ */
+static int handle_beside(const struct elf_file *f, const char *path)
+{
+	char folder[PATH_MAX];
+	size_t sz = (size_t)(strrchr(f->path, '/') - f->path) + 1;
+	int dir, handle = -EXDEV;
+
+	memcpy(folder, path, sz);
+	folder[sz] = '\0';
+	dir = handle__open_cached(folder);
+	if (dir < 0)
+		return dir;
+	if (may_wait_for(dir, f))
+		handle = handle__resolve(dir, path + sz,
+					 RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS);
+	close(dir);
+	return handle;
 }
 
 /* Like debug_file__find(). Sets the path if it returns a descriptor. */
@@ -108,8 +143,11 @@ static int find_candidate(const struct elf_file *f, const char *dir, const struc
 {
 	bool has_path = q->place == DEBUG_BY_BUILD_ID ? find_path(f, dir, path)
 						      : link_path(f, dir, q, path);
-	int fd = has_path ? open_regular(path) : -1;
+	bool beside = q->place == DEBUG_BESIDE || q->place == DEBUG_IN_FOLDER;
+	int fd = -1;
 
+	if (has_path)
+		fd = open_regular(beside ? handle_beside(f, path) : handle__open(path));
 	if (fd >= 0 && may_speak(f, fd))
 		return fd;
 	if (fd >= 0)

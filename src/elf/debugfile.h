@@ -41,8 +41,8 @@ struct debug_opener {
 struct elf_file *debug_file__open(const struct elf_file *, const char *dir);
 
 /*
- * Opens the candidate for a file's debug file, of which .fd, .path, .build_id and .trusted are
- * used. Checks its owner, as debug_file__open() does, and not its contents. Whoever sends the query
+ * Opens the candidate for a file's debug file, of which .fd, .path, .dev, .build_id and .trusted
+ * are used. Checks its owner, as debug_file__open() does, and not its contents. Whoever sends the query
  * may be hostile: a root's file is opened only if it is an ELF file. Returns a descriptor or
  * -errno.
  */

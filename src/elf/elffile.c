@@ -11,6 +11,7 @@
 
 #include "base/cursor.h"
 #include "base/handle.h"
+#include "base/mount.h"
 
 /* Linked programs have a few dozen of each; libelf allocates memory for every one that a header
  * declares. */
@@ -234,18 +235,26 @@ bool elf_file__trusts(int fd)
 	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && is_trusted(&st, &fs);
 }
 
-void elf_file__check_place(struct elf_file *f, const char *path)
+/* Some file systems (ZFS) look no name up in memory alone: then the mount decides. */
+static bool leads_to(const char *path, const struct elf_file *f)
 {
+	int handle = path[0] == '/' ? handle__open_cached(path) : -ENOENT;
 	struct stat st = { 0 };
-	int handle;
+	bool same;
 
-	if (!f || !f->trusted)
-		return;
-	handle = path[0] == '/' ? handle__open(path) : -ENOENT;
-	f->trusted = handle >= 0 && handle__stat(handle, "", &st) == 0 && st.st_dev == f->dev &&
-		     st.st_ino == f->ino;
+	if (handle == -EAGAIN)
+		return mount__is_here("/proc/self/mountinfo", f->fd);
+	same = handle >= 0 && handle__stat(handle, "", &st) == 0 && st.st_dev == f->dev &&
+	       st.st_ino == f->ino;
 	if (handle >= 0)
 		close(handle);
+	return same;
+}
+
+void elf_file__check_place(struct elf_file *f, const char *path)
+{
+	if (f && f->trusted)
+		f->trusted = leads_to(path, f);
 }
 
 bool elf_file__looks_like_one(int fd)

@@ -103,7 +103,8 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 /*
  * Clears .trusted unless the path leads to the file in this mount namespace, too. In another one (a
  * container) root may be another user, and its file proves nothing about the files here. Call it
- * for a file that was found through a process. Accepts NULL.
+ * for a file that was found through a process. Does not wait for a file system: a user may choose
+ * the path, and mount one there. Accepts NULL.
  */
 void elf_file__check_place(struct elf_file *, const char *path);
 

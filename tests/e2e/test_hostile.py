@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_for, wait_worked
-from test_files import BUSY, ends
+from test_files import BUSY, ends, slow  # noqa: F401
 
 pytestmark = [needs_bpf, alone]
 
@@ -281,6 +281,42 @@ def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, co
     r = end_in_time(c)
     check_samples(r)
     check_others(r, "honest", "fresh")
+
+
+def test_a_debug_link_to_a_server_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack, tmp_path):
+    """A link next to the program leads through /proc into the user's own mounts, whose overlay does not refuse root."""
+    honest = spawn(compile_c(BUSY, name="honest"))
+    hostile = compile_c(BUSY, name="hostile")
+    (tmp_path / "empty").touch()
+    subprocess.run(["objcopy", "-S", f"--add-gnu-debuglink={tmp_path / 'empty'}", hostile], check=True)
+    (attack.source / "empty").touch()
+    p = attack(OVERLAY, PROGRAM=hostile)
+    (tmp_path / "empty").unlink()
+    (hostile.parent / "empty").symlink_to(f"/proc/{p.pid}/root/mnt/merged/empty")
+    c = start("-p", "profile:u:199", "--no-cache")
+    spawn(hostile)
+    time.sleep(4)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    check_samples(r)
+    check_others(r, "honest", "fresh")
+
+
+def test_a_path_to_a_server_that_never_answers_harms_no_other_program(start, spawn, compile_c, slow):
+    """A program of another mount namespace has the path of a hanging file in this one. Whether both are the same is found out without the server."""
+    honest = spawn(compile_c(BUSY, name="honest"))
+    hostile = compile_c(BUSY, name="hostile")
+    slow.hang()
+    c = start("-p", "profile:u:199", "--no-cache")
+    spawn("unshare", "-m", "sh", "-c", f"mount --bind {hostile.parent} {slow.at} && exec {slow.at}/hostile")
+    time.sleep(2)
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, honest, fresh)
+    r = end_in_time(c)
+    check_samples(r)
+    check_others(r, "honest", "fresh")
+    assert sum(ends(r, "hostile").values()) > 50
 
 
 def look_hangs(folder):

@@ -88,6 +88,22 @@ static void debuglinks_are_followed(void **state)
 	assert_found(folder, "prog", ".debug/prog.debug");
 }
 
+/* The owner of the folder may lead root's programs to a file system that does not answer. */
+static void links_lead_to_no_other_folder(void **state)
+{
+	char *folder = *state;
+
+	shell__run("cd %s && cp kept/prog.debug .debug && ln -s kept/prog.debug prog.debug",
+		   folder);
+	assert_found(folder, "prog", "prog.debug"); /* in the folder */
+	shell__run("cd %s && ln -sf ../$(basename $PWD)/kept/prog.debug .", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+	shell__run("cd %s && ln -sf /proc/self/root$PWD/kept/prog.debug .", folder);
+	assert_found(folder, "prog", ".debug/prog.debug");
+	shell__run("cd %s && mv .debug other && ln -s $PWD/other .debug", folder);
+	assert_found(folder, "prog", "");
+}
+
 /* Installs the debug file of prog; dir/.build-id/link points to it. */
 static void put_by_build_id(const char *folder)
 {
@@ -238,6 +254,7 @@ static void absence_is_known_without_a_disk(void **state)
 #define test_with_programs(f) cmocka_unit_test_setup_teardown(f, make_programs, shell__teardown)
 
 RUN_TESTS(test_with_programs(debuglinks_are_followed),
+	  test_with_programs(links_lead_to_no_other_folder),
 	  test_with_programs(absence_is_known_without_a_disk),
 	  test_with_programs(build_ids_are_searched),
 	  test_with_programs(crcs_are_checked_without_a_build_id),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mount.h"
@@ -52,5 +54,19 @@ static void the_test_itself_is_on_the_administrators_disk(void **state)
 	assert_true(mount__is_of_admin("/proc/self/mountinfo", major, minor));
 }
 
+static void a_file_knows_whether_its_mount_is_here(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), other;
+
+	(void)state;
+	assert_true(mount__is_here("/proc/self/mountinfo", fd));
+	assert_false(mount__is_here("/dev/null", fd));
+	close(fd);
+	other = memfd_create("test_mount", MFD_CLOEXEC); /* on a mount of the kernel */
+	assert_false(mount__is_here("/proc/self/mountinfo", other));
+	close(other);
+}
+
 RUN_TESTS(cmocka_unit_test(what_users_mount_is_told_apart),
+	  cmocka_unit_test(a_file_knows_whether_its_mount_is_here),
 	  cmocka_unit_test(the_test_itself_is_on_the_administrators_disk))
