@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * CPython 3.9 to 3.15 with a GIL. A thread's calls are a linked list of _PyInterpreterFrame.
+ * CPython 3.9 to 3.15. A thread's calls are a linked list of _PyInterpreterFrame.
  * Several calls share one activation of _PyEval_EvalFrameDefault(): Python calls Python without C.
  * Up to 3.10, they are a list of PyFrameObject, with an activation each.
  */
@@ -76,71 +76,37 @@ static const struct runtime_layout fixed[] = {
  * build. Here, .at has indexes of its words (Include/internal/pycore_debug_offsets.h); 0: no such
  * word.
  */
-#define COOKIE		    "xdebugpy"
-#define DEBUG_VERSION	    8
-#define DEBUG_FREE_THREADED 16
+#define COOKIE	      "xdebugpy"
+#define DEBUG_VERSION 8
 
 static const struct runtime_layout described[] = {
 	{ .version = VERSION(3, 13),
-	  .at = { [AT_INTERPRETERS] = 5,
-		  [AT_INTERP_NEXT] = 8,
-		  [AT_INTERP_THREADS] = 9,
-		  [AT_THREAD_NEXT] = 21,
-		  [AT_THREAD_ID] = 24,
-		  [AT_THREAD_FIRST] = 23,
-		  [AT_FRAME_CODE] = 30,
-		  [AT_FRAME_PREVIOUS] = 29,
-		  [AT_FRAME_INSTR] = 31,
-		  [AT_FRAME_OWNER] = 33,
-		  [AT_CODE_FILE] = 35,
-		  [AT_CODE_NAME] = 37,
-		  [AT_CODE_LINES] = 38,
-		  [AT_CODE_FIRST_LINE] = 39,
-		  [AT_CODE_BYTES] = 43,
-		  [AT_TEXT_LENGTH] = 69,
-		  [AT_TEXT_STATE] = 68,
-		  [AT_TEXT_ASCII] = 70,
-		  [AT_BYTES] = 66 } },
+	  .at = { [AT_INTERPRETERS] = 5, [AT_INTERP_NEXT] = 8,	    [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 21, [AT_THREAD_ID] = 24,	    [AT_THREAD_FIRST] = 23,
+		  [AT_FRAME_CODE] = 30,	 [AT_FRAME_PREVIOUS] = 29,  [AT_FRAME_INSTR] = 31,
+		  [AT_FRAME_OWNER] = 33, [AT_CODE_FILE] = 35,	    [AT_CODE_NAME] = 37,
+		  [AT_CODE_LINES] = 38,	 [AT_CODE_FIRST_LINE] = 39, [AT_CODE_BYTES] = 43,
+		  [AT_TEXT_LENGTH] = 69, [AT_TEXT_STATE] = 68,	    [AT_TEXT_ASCII] = 70,
+		  [AT_BYTES] = 66,	 [AT_OBJECT_TYPE] = 45,	    [AT_OBJECT_SIZE] = 65,
+		  [AT_TYPE_NAME] = 47 } },
 	{ .version = VERSION(3, 14),
-	  .at = { [AT_INTERPRETERS] = 5,
-		  [AT_INTERP_NEXT] = 8,
-		  [AT_INTERP_THREADS] = 9,
-		  [AT_THREAD_NEXT] = 24,
-		  [AT_THREAD_ID] = 27,
-		  [AT_THREAD_FIRST] = 26,
-		  [AT_FRAME_CODE] = 33,
-		  [AT_FRAME_PREVIOUS] = 32,
-		  [AT_FRAME_INSTR] = 34,
-		  [AT_FRAME_OWNER] = 36,
-		  [AT_CODE_FILE] = 40,
-		  [AT_CODE_NAME] = 42,
-		  [AT_CODE_LINES] = 43,
-		  [AT_CODE_FIRST_LINE] = 44,
-		  [AT_CODE_BYTES] = 48,
-		  [AT_TEXT_LENGTH] = 79,
-		  [AT_TEXT_STATE] = 78,
-		  [AT_TEXT_ASCII] = 80,
-		  [AT_BYTES] = 76 } },
+	  .at = { [AT_INTERPRETERS] = 5, [AT_INTERP_NEXT] = 8,	    [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 24, [AT_THREAD_ID] = 27,	    [AT_THREAD_FIRST] = 26,
+		  [AT_FRAME_CODE] = 33,	 [AT_FRAME_PREVIOUS] = 32,  [AT_FRAME_INSTR] = 34,
+		  [AT_FRAME_OWNER] = 36, [AT_CODE_FILE] = 40,	    [AT_CODE_NAME] = 42,
+		  [AT_CODE_LINES] = 43,	 [AT_CODE_FIRST_LINE] = 44, [AT_CODE_BYTES] = 48,
+		  [AT_TEXT_LENGTH] = 79, [AT_TEXT_STATE] = 78,	    [AT_TEXT_ASCII] = 80,
+		  [AT_BYTES] = 76,	 [AT_OBJECT_TYPE] = 51,	    [AT_OBJECT_SIZE] = 75,
+		  [AT_TYPE_NAME] = 53,	 [AT_CODE_COPIES] = 49 } },
 	{ .version = VERSION(3, 15),
-	  .at = { [AT_INTERPRETERS] = 5,
-		  [AT_INTERP_NEXT] = 8,
-		  [AT_INTERP_THREADS] = 9,
-		  [AT_THREAD_NEXT] = 24,
-		  [AT_THREAD_ID] = 30,
-		  [AT_THREAD_FIRST] = 26,
-		  [AT_FRAME_CODE] = 41,
-		  [AT_FRAME_PREVIOUS] = 40,
-		  [AT_FRAME_INSTR] = 42,
-		  [AT_FRAME_OWNER] = 44,
-		  [AT_CODE_FILE] = 48,
-		  [AT_CODE_NAME] = 50,
-		  [AT_CODE_LINES] = 51,
-		  [AT_CODE_FIRST_LINE] = 52,
-		  [AT_CODE_BYTES] = 56,
-		  [AT_TEXT_LENGTH] = 91,
-		  [AT_TEXT_STATE] = 90,
-		  [AT_TEXT_ASCII] = 92,
-		  [AT_BYTES] = 88 } },
+	  .at = { [AT_INTERPRETERS] = 5, [AT_INTERP_NEXT] = 8,	    [AT_INTERP_THREADS] = 9,
+		  [AT_THREAD_NEXT] = 24, [AT_THREAD_ID] = 30,	    [AT_THREAD_FIRST] = 26,
+		  [AT_FRAME_CODE] = 41,	 [AT_FRAME_PREVIOUS] = 40,  [AT_FRAME_INSTR] = 42,
+		  [AT_FRAME_OWNER] = 44, [AT_CODE_FILE] = 48,	    [AT_CODE_NAME] = 50,
+		  [AT_CODE_LINES] = 51,	 [AT_CODE_FIRST_LINE] = 52, [AT_CODE_BYTES] = 56,
+		  [AT_TEXT_LENGTH] = 91, [AT_TEXT_STATE] = 90,	    [AT_TEXT_ASCII] = 92,
+		  [AT_BYTES] = 88,	 [AT_OBJECT_TYPE] = 59,	    [AT_OBJECT_SIZE] = 87,
+		  [AT_TYPE_NAME] = 61,	 [AT_CODE_COPIES] = 57 } },
 };
 
 #define ARRAY_CNT(a) (sizeof(a) / sizeof(*(a)))
@@ -178,7 +144,7 @@ static int read_described(struct remote *r, uint64_t state, struct runtime_layou
 
 	l->version = (uint32_t)remote__u64(r, state + DEBUG_VERSION) >> 16;
 	words = find_version(described, ARRAY_CNT(described), l->version);
-	if (!words || remote__u64(r, state + DEBUG_FREE_THREADED))
+	if (!words)
 		return -ENOTSUP;
 	for (size_t i = 0; i < AT_CNT; i++) {
 		uint64_t v = words->at[i] ? remote__u64(r, state + 8 * words->at[i]) : AT_NONE;
@@ -208,6 +174,15 @@ static uint32_t read_version(struct remote *r, const uint64_t *symbols)
 					   : 0;
 }
 
+/* struct _object and struct _typeobject are the same in all versions that have no offsets. */
+static void set_fixed(struct runtime_layout *l, const struct runtime_layout *f)
+{
+	memcpy(l->at, f->at, sizeof(l->at));
+	l->at[AT_OBJECT_TYPE] = 8;
+	l->at[AT_OBJECT_SIZE] = 16;
+	l->at[AT_TYPE_NAME] = 24;
+}
+
 /* `symbols`: addresses, see below. */
 static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
 {
@@ -218,7 +193,7 @@ static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime
 	l->version = read_version(r, symbols);
 	f = find_version(fixed, ARRAY_CNT(fixed), l->version);
 	if (f)
-		memcpy(l->at, f->at, sizeof(l->at));
+		set_fixed(l, f);
 	return r->err ? -EAGAIN : f ? 0 : -ENOTSUP;
 }
 

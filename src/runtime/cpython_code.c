@@ -6,11 +6,13 @@
 
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/search.h"
 #include "runtime/cpython_layout.h"
 
 #define TEXT_CHARS_MAX 1024
 #define LINES_MAX      (1u << 20) /* bytes of a line table; larger ones give no lines */
 #define CODE_UNITS_MAX (1u << 28)
+#define COPIES_MAX     (1u << 14) /* of a code object; more are not found */
 
 /* ---- texts --------------------------------------------------------------------------------------
  */
@@ -216,7 +218,7 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 		      struct script_function *f)
 {
 	uint64_t bytes = remote__u64(r, code + l->at[AT_CODE_LINES]);
-	uint64_t sz = remote__u64(r, bytes + OBJECT_SIZE);
+	uint64_t sz = remote__u64(r, bytes + l->at[AT_OBJECT_SIZE]);
 	uint8_t *table;
 	int err = 0;
 
@@ -236,11 +238,11 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 /* ---- code objects -------------------------------------------------------------------------------
  */
 
-static bool is_code(struct remote *r, uint64_t code)
+static bool is_code(struct remote *r, const struct runtime_layout *l, uint64_t code)
 {
-	uint64_t type = remote__u64(r, code + OBJECT_TYPE);
+	uint64_t type = remote__u64(r, code + l->at[AT_OBJECT_TYPE]);
 
-	return remote__is_text(r, remote__u64(r, type + TYPE_NAME), "code");
+	return remote__is_text(r, remote__u64(r, type + l->at[AT_TYPE_NAME]), "code");
 }
 
 /* Up to 3.10, places are counted from 0 on. */
@@ -249,10 +251,46 @@ static void find_bytes(struct remote *r, const struct runtime_layout *l, uint64_
 {
 	bool apart = cpython__has_frame_objects(l);
 	uint64_t at = apart ? remote__u64(r, code + l->at[AT_CODE_BYTES]) : code;
-	uint64_t units = remote__u64(r, at + OBJECT_SIZE);
+	uint64_t units = remote__u64(r, at + l->at[AT_OBJECT_SIZE]);
 
 	f->start = apart ? 0 : code + l->at[AT_CODE_BYTES];
 	f->sz = units > CODE_UNITS_MAX ? 0 : apart ? units : 2 * units;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* In free-threaded builds from 3.14 on, each thread executes a copy of its own: the array has their
+ * number and addresses, 0 for a thread that has not called the function. */
+static int read_copies(struct remote *r, const struct runtime_layout *l, uint64_t code,
+		       struct script_function *f)
+{
+	uint64_t array = remote__u64(r, code + l->at[AT_CODE_COPIES]);
+	uint64_t cnt = array ? remote__u64(r, array) : 0;
+	size_t none;
+
+	f->is_copied = true;
+	if (r->err || cnt > COPIES_MAX)
+		return r->err ? -EFAULT : 0;
+	f->copies = calloc(cnt + 1, sizeof(*f->copies));
+	if (!f->copies)
+		return -ENOMEM;
+	if (!remote__read(r, array + sizeof(cnt), f->copies, cnt * sizeof(*f->copies)))
+		return -EFAULT;
+	qsort(f->copies, cnt, sizeof(*f->copies), compare_addresses);
+	none = SEARCH_COUNT(f->copies, cnt, c, !*c);
+	f->copy_cnt = cnt - none;
+	memmove(f->copies, f->copies + none, f->copy_cnt * sizeof(*f->copies));
+	return 0;
+}
+
+static bool has_copies(const struct runtime_layout *l)
+{
+	return l->at[AT_CODE_COPIES] && l->at[AT_CODE_COPIES] != AT_NONE;
 }
 
 int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t code,
@@ -260,10 +298,12 @@ int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t cod
 {
 	int err;
 
-	if (!is_code(r, code))
+	if (!is_code(r, l, code))
 		return -EINVAL;
 	find_bytes(r, l, code, f);
 	f->first_line = remote__u32(r, code + l->at[AT_CODE_FIRST_LINE]);
 	err = r->err ? -EFAULT : read_names(r, l, code, f);
+	if (!err && has_copies(l))
+		err = read_copies(r, l, code, f);
 	return err ? err : read_lines(r, l, code, f);
 }

@@ -27,18 +27,17 @@ enum cpython_at {
 	AT_CODE_BYTES,	/* up to 3.10 a pointer to them */
 	AT_TEXT_LENGTH, /* PyASCIIObject */
 	AT_TEXT_STATE,
-	AT_TEXT_ASCII, /* its size: where ASCII text begins */
-	AT_TEXT_OTHER, /* size of PyCompactUnicodeObject */
-	AT_BYTES,      /* PyBytesObject: ob_sval */
+	AT_TEXT_ASCII,	/* its size: where ASCII text begins */
+	AT_TEXT_OTHER,	/* size of PyCompactUnicodeObject */
+	AT_BYTES,	/* PyBytesObject: ob_sval */
+	AT_OBJECT_TYPE, /* PyObject */
+	AT_OBJECT_SIZE, /* PyVarObject */
+	AT_TYPE_NAME,	/* PyTypeObject */
+	AT_CODE_COPIES, /* co_tlbc, free-threaded builds from 3.14 on; 0 or AT_NONE: none */
 	AT_CNT
 };
 
 #define AT_NONE UINT32_MAX
-
-/* struct _object and struct _typeobject, the same in all versions with a GIL. */
-#define OBJECT_TYPE 8
-#define OBJECT_SIZE 16
-#define TYPE_NAME   24
 
 _Static_assert(AT_CNT <= RUNTIME_OFFSETS, "room");
 

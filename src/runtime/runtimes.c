@@ -390,7 +390,7 @@ static bool is_looked_at(struct runtimes *r, const struct process *p)
 static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
 	const struct process *p = e->process;
-	struct scripts_owner owner = { p->tgid, p->from_ns, codes__layout(r->codes, p) };
+	struct scripts_owner owner = { p->tgid, p->from_ns, codes__layout(r->codes, p), 0 };
 	bool all;
 
 	if (!owner.layout)
@@ -415,7 +415,8 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 {
 	struct runtime_calls c = { .stack = e->stack, .trace = t };
 	struct interleave_input in = { .runs = r->runs, .calls = r->script_calls };
-	struct scripts_owner owner = { e->process->tgid, e->process->from_ns, NULL };
+	struct scripts_owner owner = { e->process->tgid, e->process->from_ns, NULL,
+				       e->event->time_ns };
 	bool all = true;
 
 	if (!(e->event->flags & EVENT_F_RUNTIME)) {

@@ -81,14 +81,31 @@ int script_function__add(struct script_function *f, uint32_t off, uint32_t line)
 	return 0;
 }
 
-bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
+/* Returns where the code begins that has `instr`, if any has it. */
+static uint64_t start_of(const struct script_function *f, uint64_t instr)
 {
 	size_t lo;
 
+	if (instr - f->start < f->sz)
+		return f->start;
+	lo = SEARCH_COUNT(f->copies, f->copy_cnt, c, *c <= instr);
+	return lo ? f->copies[lo - 1] : f->start;
+}
+
+bool script_function__has(const struct script_function *f, uint64_t instr)
+{
+	return instr - start_of(f, instr) < f->sz;
+}
+
+bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
+{
+	uint64_t off = instr - start_of(f, instr);
+	size_t lo;
+
 	*line = 0;
-	if (instr - f->start >= f->sz)
+	if (off >= f->sz)
 		return false;
-	lo = SEARCH_COUNT(f->places, f->cnt, p, p->off <= instr - f->start);
+	lo = SEARCH_COUNT(f->places, f->cnt, p, p->off <= off);
 	if (lo)
 		*line = f->places[lo - 1].line;
 	return true;
@@ -97,12 +114,13 @@ bool script_function__line(const struct script_function *f, uint64_t instr, uint
 size_t script_function__memory(const struct script_function *f)
 {
 	return sizeof(*f) - sizeof(f->script) + script__memory(&f->script) +
-	       f->cap * sizeof(*f->places);
+	       f->cap * sizeof(*f->places) + f->copy_cnt * sizeof(*f->copies);
 }
 
 void script_function__free(struct script_function *f)
 {
 	script__free(&f->script);
 	free(f->places);
+	free(f->copies);
 	*f = (struct script_function){ 0 };
 }

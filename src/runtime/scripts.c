@@ -31,8 +31,8 @@ struct function_key {
 struct entry {
 	struct function_key key;
 	enum function_state state;
-	bool queued; /* a job has it, or will */
-	uint64_t read_ns;
+	bool queued;	  /* a job has it, or will */
+	uint64_t read_ns; /* when its job began */
 	struct script_function function;
 	UT_hash_handle hh;
 };
@@ -57,7 +57,7 @@ struct scripts {
 	struct host *by_tgid, *recent;
 	size_t sz;
 	struct host *in_hand;
-	uint64_t now_ns;
+	uint64_t now_ns, event_ns;
 };
 
 /* Knows all that it needs: it may go on when all else is gone. */
@@ -68,6 +68,7 @@ struct reading {
 	int proc;
 	uint32_t tgid;
 	struct runtime_layout layout;
+	uint64_t begin_ns;
 	size_t cnt, done;
 	struct {
 		struct function_key key;
@@ -205,6 +206,7 @@ bool scripts__begin(struct scripts *s, const struct scripts_owner *o)
 
 	make_room(s);
 	s->now_ns = monotonic__ns();
+	s->event_ns = o->event_ns;
 	HASH_FIND(hh, s->by_tgid, &o->tgid, sizeof(o->tgid), h);
 	s->in_hand = h = h ? h : host__new(s, o);
 	if (!h)
@@ -255,6 +257,19 @@ static void entry__want(struct host *h, struct entry *e, const struct function_w
 	e->queued = true;
 }
 
+/* Threads get copies of the code, and give them back: returns true if one was made after the
+ * function was read. */
+static bool has_new_copy(const struct scripts *s, const struct entry *e, const struct event_call *c)
+{
+	return e->function.is_copied && e->read_ns < s->event_ns &&
+	       !script_function__has(&e->function, c->instr);
+}
+
+static bool is_due(const struct scripts *s, const struct entry *e)
+{
+	return e->state != FUNCTION_GONE || s->now_ns - e->read_ns > RETRY_NS;
+}
+
 const struct script_function *scripts__find(struct scripts *s, const struct event_call *c,
 					    const struct event_call *description, bool *reads)
 {
@@ -267,13 +282,13 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 	e = e ? e : entry__new(s, h, &key);
 	if (!e)
 		return NULL;
-	if (e->state == FUNCTION_READ)
+	if (e->state == FUNCTION_READ && !has_new_copy(s, e, c))
 		return &e->function;
-	if (!e->queued && (e->state == FUNCTION_WANTED || s->now_ns - e->read_ns > RETRY_NS)) {
+	if (!e->queued && is_due(s, e)) {
 		wanted.description = description ? *description : wanted.description;
 		entry__want(h, e, &wanted);
 	}
-	*reads |= e->state == FUNCTION_WANTED && e->queued;
+	*reads |= e->state != FUNCTION_GONE && e->queued;
 	return NULL;
 }
 
@@ -321,26 +336,46 @@ static void work(struct job *job)
 		close(m.mem);
 }
 
+static size_t entry__memory(const struct entry *e)
+{
+	return e->state == FUNCTION_READ ? script_function__memory(&e->function) : 0;
+}
+
+/* An event may have the names of a function that is known: they stay. Leaves in *f what is to be
+ * freed. */
+static void entry__take(struct entry *e, struct script_function *f)
+{
+	struct script_function known = e->function;
+
+	e->function = *f;
+	if (e->state == FUNCTION_READ) {
+		e->function.script = known.script;
+		known.script = f->script;
+	}
+	e->state = FUNCTION_READ;
+	*f = known;
+}
+
 static void take(struct reading *r, size_t i)
 {
-	struct host *h = r->host;
 	struct script_function *f = &r->functions[i].function;
 	bool ok = i < r->done && r->functions[i].err == 0;
 	struct entry *e;
 
-	HASH_FIND(hh, h->functions, &r->functions[i].key, sizeof(struct function_key), e);
-	if (!e || !ok)
-		script_function__free(f);
-	if (!e)
-		return;
-	e->queued = false;
-	e->read_ns = monotonic__ns();
-	e->state = ok ? FUNCTION_READ : FUNCTION_GONE;
-	if (!ok)
-		return;
-	e->function = *f;
-	h->sz += script_function__memory(f);
-	r->scripts->sz += script_function__memory(f);
+	HASH_FIND(hh, r->host->functions, &r->functions[i].key, sizeof(struct function_key), e);
+	if (e) {
+		size_t before = entry__memory(e);
+
+		e->queued = false;
+		e->read_ns = r->begin_ns;
+		if (ok)
+			entry__take(e, f);
+		else if (e->state == FUNCTION_WANTED)
+			e->state = FUNCTION_GONE;
+		r->host->sz += entry__memory(e) - before;
+		r->scripts->sz += entry__memory(e) - before;
+	}
+	script_function__free(f);
 }
 
 static void done(struct job *job)
@@ -373,6 +408,7 @@ void scripts__request(struct scripts *s)
 	r->proc = s->proc;
 	r->tgid = h->tgid;
 	r->layout = h->layout;
+	r->begin_ns = s->now_ns;
 	r->cnt = h->cnt;
 	for (size_t i = 0; i < h->cnt; i++) {
 		r->functions[i].wanted = h->wanted[i];

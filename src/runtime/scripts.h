@@ -24,6 +24,7 @@ struct scripts_owner {
 	uint32_t tgid;
 	uint64_t from_ns; /* struct process: another one when the pid is used again */
 	const struct runtime_layout *layout;
+	uint64_t event_ns; /* CLOCK_MONOTONIC; 0: code does not get copies */
 };
 /* Begins an event: the functions that the last one got may go now. Returns false
  * without memory, or while functions of what the process was before are being read. */

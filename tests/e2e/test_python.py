@@ -239,8 +239,14 @@ threads = [threading.Thread(target=t, name=t.__name__) for t in (spin, spin, nap
 """
 
 
+def has_gil(python):
+    return not str(python).endswith("t")
+
+
 @every_python
 def test_a_wait_for_the_gil_has_a_name(record, tmp_path, python):
+    if not has_gil(python):
+        pytest.skip("a free-threaded build")
     script = write(tmp_path, TURNS)
     r = record("-p", "switch:u", "--", python, script)
     cnt = {}
@@ -256,6 +262,15 @@ def test_a_wait_for_the_gil_has_a_name(record, tmp_path, python):
     # A thread that computes waits for nothing else; those that sleep, or try to lock, do both.
     assert cnt["spin", True] > max(50, 5 * cnt.get(("spin", False), 0)), cnt
     assert all(cnt[f, w] > 20 for f in ("naps", "locks") for w in (True, False)), cnt
+
+
+@pytest.mark.skipif(all(map(has_gil, PYTHONS)), reason="no free-threaded Python in STACKS_PYTHONS")
+def test_without_a_gil_no_thread_waits_for_it(record, tmp_path):
+    script = write(tmp_path, TURNS)
+    r = record("-p", "switch:u", "--", next(p for p in PYTHONS if not has_gil(p)), script)
+    leaves = r.rows("SELECT ustack[1].name, ustack FROM stacks WHERE kind = 'switch' AND state = 'sleeping' AND ustack_id IS NOT NULL")
+    assert sum(1 for _, stack in leaves if scripts(stack, script)) > 100
+    assert all(name != "(waits for the GIL)" for name, _ in leaves)
 
 
 SOURCES = """

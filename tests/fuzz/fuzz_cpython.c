@@ -33,11 +33,11 @@ static void read_lnotab(int fd, const uint8_t *data, size_t sz)
 /* The input lies over the code object, its type and its texts; all pointers can be in it. */
 static void read_code(int fd, const uint8_t *data, size_t sz)
 {
-	struct runtime_layout l = fake__layout();
+	struct runtime_layout l = sz & 4 ? fake__free_threaded() : fake__layout();
 	struct remote r = { .mem = fd, .left = 1 << 20 };
 	struct script_function f = { 0 };
 
-	fake__code(fd);
+	fake__code(fd, &l);
 	fake__put(fd, FAKE_CODE, data, sz);
 	if (sz & 1)
 		l.version = 0x309 + (sz >> 1 & 1);

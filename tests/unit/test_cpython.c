@@ -30,12 +30,13 @@ static int read_code(int fd, struct script_function *f)
 
 static void reads_names_and_lines(void **state)
 {
+	const struct runtime_layout l = fake__layout();
 	struct script_function f;
 	int fd = fake__new();
 	uint32_t line;
 
 	(void)state;
-	fake__code(fd);
+	fake__code(fd, &l);
 	assert_int_equal(read_code(fd, &f), 0);
 	assert_string_equal(f.script.name, "App.run");
 	assert_string_equal(f.script.module, "/srv/app.py");
@@ -52,11 +53,12 @@ static void reads_names_and_lines(void **state)
 static void cleans_names(void **state)
 {
 	static const uint16_t wide[] = { 0xfc, 0x1b, 0xd800, 0x30c6 };
+	const struct runtime_layout l = fake__layout();
 	struct script_function f;
 	int fd = fake__new();
 
 	(void)state;
-	fake__code(fd);
+	fake__code(fd, &l);
 	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 4);
 	fake__u32(fd, FAKE_TEXTS + 0x200 + 32, FAKE_WIDE);
 	fake__put(fd, FAKE_TEXTS + 0x200 + 72, wide, sizeof(wide));
@@ -69,11 +71,12 @@ static void cleans_names(void **state)
 
 static void rejects_what_is_no_code_object(void **state)
 {
+	const struct runtime_layout l = fake__layout();
 	struct script_function f;
 	int fd = fake__new();
 
 	(void)state;
-	fake__code(fd);
+	fake__code(fd, &l);
 	fake__put(fd, FAKE_TEXTS, "dict", 5);
 	assert_int_equal(read_code(fd, &f), -EINVAL);
 	fake__put(fd, FAKE_TEXTS, "code", 5);
@@ -88,12 +91,13 @@ static void rejects_what_is_no_code_object(void **state)
 
 static void bounds_what_claims_to_be_large(void **state)
 {
+	const struct runtime_layout l = fake__layout();
 	struct script_function f;
 	int fd = fake__new();
 	uint32_t line;
 
 	(void)state;
-	fake__code(fd);
+	fake__code(fd, &l);
 	fake__word(fd, FAKE_CODE + 16, 1ull << 31);	     /* code units */
 	fake__word(fd, FAKE_TEXTS + 0x200 + 16, 1ull << 31); /* characters of the name */
 	fake__word(fd, FAKE_TEXTS + 0x300 + 16, 2ull << 30); /* bytes of the line table */
@@ -246,15 +250,6 @@ static void bounds_a_list_of_threads_that_loops(void **state)
 	close(fd);
 }
 
-/* Offsets that a process says itself, all the same. */
-static void put_described(int fd, uint64_t version, uint64_t offset)
-{
-	fake__put(fd, FAKE_RUNTIME, "xdebugpy", 8);
-	fake__word(fd, FAKE_RUNTIME + 8, version);
-	for (uint64_t at = 24; at < 800; at += 8)
-		fake__word(fd, FAKE_RUNTIME + at, offset);
-}
-
 static void rejects_forged_offsets(void **state)
 {
 	static const uint64_t forged[] = { 1ull << 40, 81, 96, UINT32_MAX, UINT64_MAX };
@@ -264,10 +259,10 @@ static void rejects_forged_offsets(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
-		put_described(fd, 0x030d00f0, forged[i]);
+		fake__described(fd, 0x030d00f0, forged[i]);
 		assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
 	}
-	put_described(fd, 0x7f0d00f0, 8);
+	fake__described(fd, 0x7f0d00f0, 8);
 	assert_int_equal(locate(fd, &l, &c), -ENOTSUP);
 	close(fd);
 }
@@ -321,7 +316,7 @@ static void a_code_object_of_3_10_has_its_bytes_elsewhere(void **state)
 	struct remote r = remote_of(fd);
 
 	(void)state;
-	fake__code(fd);
+	fake__code(fd, &l);
 	l.version = 0x30a;
 	l.at[AT_CODE_BYTES] = 48;
 	fake__word(fd, FAKE_CODE + 48, FAKE_TEXTS + 0x400);

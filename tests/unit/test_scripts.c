@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/monotonic.h"
 #include "fakepython.h"
 #include "runtime/scripts.h"
 #include "shell.h"
@@ -40,11 +41,11 @@ static int setup(void **state)
 	r->jobs = jobs__new();
 	r->scripts = scripts__new(r->proc, r->jobs);
 	r->layout = fake__layout();
-	r->owner = (struct scripts_owner){ TGID, 1, &r->layout };
+	r->owner = (struct scripts_owner){ TGID, 1, &r->layout, 0 };
 	*state = r;
 	if (r->mem < 0 || r->proc < 0 || !r->jobs || !r->scripts || ftruncate(r->mem, 0x400000))
 		return -1;
-	fake__code(r->mem);
+	fake__code(r->mem, &r->layout);
 	return 0;
 }
 
@@ -91,6 +92,18 @@ static const char *name_of(struct rig *r, const struct event_call *c)
 	return f ? f->script.name : reads ? "" : NULL;
 }
 
+/* Returns whether the call is at a place of its function that is known. */
+static bool has_place(struct rig *r, const struct event_call *c)
+{
+	const struct script_function *f;
+	bool reads = false;
+
+	assert_true(scripts__begin(r->scripts, &r->owner));
+	f = scripts__find(r->scripts, c, NULL, &reads);
+	assert_non_null(f);
+	return script_function__has(f, c->instr);
+}
+
 static void wait_for_jobs(struct rig *r)
 {
 	assert_true(jobs__wait(r->jobs, PATIENCE_NS));
@@ -118,7 +131,7 @@ static void another_function_at_the_address_has_another_name(void **state)
 	name_of(r, &before);
 	wait_for_jobs(r);
 	fake__word(r->mem, FAKE_CODE + 128, FAKE_TEXTS + 0x280);
-	fake__ascii(r->mem, FAKE_TEXTS + 0x280, "other");
+	fake__ascii(r->mem, &r->layout, FAKE_TEXTS + 0x280, "other");
 	after = call_now(r);
 	assert_string_equal(name_of(r, &after), "");
 	wait_for_jobs(r);
@@ -206,6 +219,35 @@ static void another_process_with_the_id_is_read_anew(void **state)
 	assert_string_equal(name_of(r, &c), "");
 }
 
+/* Threads of a free-threaded Python get a copy of the code with their first call. */
+static void a_copy_of_the_code_that_a_thread_got_later_is_found(void **state)
+{
+	static const uint64_t copies[] = { FAKE_CODE + 232, 0x300000 };
+	struct rig *r = *state;
+	struct event_call c = { .code = FAKE_CODE, .instr = copies[1] };
+
+	r->layout = fake__free_threaded();
+	r->layout.cookie_off = RUNTIME_NO_COOKIE;
+	r->owner.event_ns = monotonic__ns();
+	fake__code(r->mem, &r->layout);
+	fake__copies(r->mem, &r->layout, copies, 1);
+	name_of(r, &c);
+	wait_for_jobs(r);
+	assert_false(has_place(r, &c)); /* it was read after the event: no copy is there */
+	fake__copies(r->mem, &r->layout, copies, 2);
+	assert_false(has_place(r, &c));
+	r->owner.event_ns = monotonic__ns();
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_true(has_place(r, &c));
+	assert_int_equal(jobs__pending(r->jobs), 0);
+	r->owner.event_ns = monotonic__ns(); /* a call at no place of the function costs one job */
+	c.instr = 0x310000;
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "App.run");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_address_has_another_name),
@@ -213,4 +255,5 @@ RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_addres
 	  TEST(functions_that_were_evicted_are_read_again),
 	  TEST(functions_of_ended_processes_are_forgotten),
 	  TEST(functions_of_a_process_that_ended_have_no_names),
-	  TEST(another_process_with_the_id_is_read_anew))
+	  TEST(another_process_with_the_id_is_read_anew),
+	  TEST(a_copy_of_the_code_that_a_thread_got_later_is_found))
