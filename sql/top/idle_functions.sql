@@ -1,6 +1,6 @@
 -- Where threads waited for work, as offcpu_functions.sql shows other waits.
 WITH waits AS (
-    SELECT group_name, stack_id, length_class, count, max_ns, idle_ns AS blocked_ns, 0 AS runnable_ns
+    SELECT group_name, stack_id, count, max_ns, idle_ns AS blocked_ns, 0 AS runnable_ns
     FROM sorted_waits
     WHERE is_for_work
 )
@@ -14,6 +14,6 @@ SELECT
     call_name AS call,
     module,
     function
-FROM functions_of_waits('waits')
+FROM functions_of_waits('waits', true)
 WHERE blocked_ns > 0
 ORDER BY blocked_ns DESC, group_name, module, function;

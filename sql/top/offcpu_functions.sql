@@ -18,6 +18,6 @@ SELECT
     call_name AS call,
     module,
     function
-FROM functions_of_waits('waits')
+FROM functions_of_waits('waits', false)
 ORDER BY
     CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, group_name, module, function;

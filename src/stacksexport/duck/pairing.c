@@ -29,7 +29,7 @@ static const uint8_t sizes[] = {
 };
 
 /* A text that is too long to be inline in a vector. Each is kept once. */
-struct elf_code {
+struct kept_text {
 	UT_hash_handle hh;
 	char bytes[];
 };
@@ -49,7 +49,7 @@ struct pairing {
 	struct pair_plan plan;
 	uint32_t row_capacity, mark_capacity; /* of the columns */
 	struct pair_step *steps;	      /* of the present chunk */
-	struct elf_code *texts;
+	struct kept_text *texts;
 	uint32_t finished; /* number of keys that gave their last row */
 	uint32_t *last;	   /* keys that are giving their last row */
 };
@@ -122,7 +122,7 @@ static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t
 
 static const char *keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
 {
-	struct elf_code *t;
+	struct kept_text *t;
 
 	HASH_FIND(hh, p->texts, bytes, sz, t);
 	if (t)
@@ -345,7 +345,7 @@ struct pairing *pairing__new(const struct pairing_control *control,
 
 void pairing__free(struct pairing *p)
 {
-	struct elf_code *t, *next;
+	struct kept_text *t, *next;
 
 	if (!p)
 		return;
