@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Walks out of the code that YJIT makes, which has no call-frame information. Ruby calls it from
- * vm_exec(). It saves three registers (with --yjit-perf, also a frame pointer), and has at most the
- * registers of a call on the stack besides. Calls from Ruby to Ruby push nothing.
+ * vm_exec(). It saves three registers (with --yjit-perf, also a frame pointer). Calls from Ruby to
+ * Ruby push nothing. Around a call of C there are the registers that are in use, at most five, and
+ * in a branch stub those of the VM stack's top and rax: some 19 words in all at most.
  */
 #include <string.h>
 
 #include "runtime/ruby_layout.h"
 
-#define WORDS_MAX 16 /* from the stack pointer to the return address */
+#define WORDS_MAX 24 /* from the stack pointer to the return address */
 
 /* Returns true for a return address in Ruby's own file. */
 static bool is_in_ruby(const struct process *p, uint64_t word)

@@ -158,6 +158,21 @@ static void leaves_compiled_code_by_an_address_in_ruby(void **state)
 	assert_int_equal(step_at(other, 4, &f), MANAGED_NONE);
 }
 
+/* A branch stub of 3.3 and newer with --yjit-perf, with all registers in use. */
+static void leaves_a_stub_that_has_saved_many_registers(void **state)
+{
+	uint64_t words[25] = { [19] = 0x10500 };
+	struct managed_frame f;
+
+	(void)state;
+	assert_int_equal(step_at(words, 25, &f), MANAGED_STEPPED);
+	assert_int_equal(f.pc, 0x10500);
+	assert_int_equal(f.sp, STACK + 160);
+	words[19] = 0;
+	words[24] = 0x10500; /* no call of YJIT's code has it there */
+	assert_int_equal(step_at(words, 25, &f), MANAGED_NONE);
+}
+
 /* ---- waits
  * ----------------------------------------------------------------------------------------
  */
@@ -203,5 +218,6 @@ RUN_TESTS(cmocka_unit_test(splits_by_the_finishing_frame),
 	  cmocka_unit_test(leaves_out_an_activation_that_has_just_begun),
 	  cmocka_unit_test(reads_what_gcc_saves), cmocka_unit_test(ends_with_tags_that_loop),
 	  cmocka_unit_test(leaves_compiled_code_by_an_address_in_ruby),
+	  cmocka_unit_test(leaves_a_stub_that_has_saved_many_registers),
 	  cmocka_unit_test(a_wait_for_its_turn_has_the_mutex_of_the_vm),
 	  cmocka_unit_test(a_stack_that_is_cut_has_no_wait))
