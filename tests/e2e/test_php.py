@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from conftest import needs_bpf, wait_for
-from scriptcalls import check_callers, stopped_stacks, write
+from scriptcalls import check_callers, shown, stopped_stacks, write
 
 pytestmark = needs_bpf
 
@@ -292,8 +292,9 @@ def test_stopped_programs_are_where_php_says(start, spawn, request, tmp_path, ph
     expected = {p: said_calls(script, json.loads((said / str(p)).read_text())) for p in names}
     found = stopped_stacks(start, program, "php")
     assert len(names) > 45
-    differing = {n: (expected[p], our_calls(found.get(p, []))) for p, n in names.items() if expected[p] != our_calls(found.get(p, []))}
-    assert differing.keys() <= DELEGATING, {n: d for n, d in differing.items() if n not in DELEGATING}
+    differing = {n: p for p, n in names.items() if expected[p] != our_calls(found.get(p, []))}
+    assert differing.keys() <= DELEGATING, "\n".join(
+        f"{n}: {expected[p]}\n{shown(found[p]) if p in found else 'no stack'}" for n, p in differing.items() if n not in DELEGATING)
     by_order = [n for p, n in names.items() if any(f["mark"] == "php_order" for f in found[p])]
     assert set(by_order) <= FIBERS
 
