@@ -13,8 +13,8 @@ char *mount__point(const char *type);
  * might not answer. `mountinfo` is proc_pid_mountinfo(5) of this process.
  */
 bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor);
-/* Returns true if the open file was opened through a mount of this process's mount namespace, whose
- * proc_pid_mountinfo(5) `mountinfo` is. Does not ask the file system. */
+/* Returns true if the file was opened through a mount of this process's mount namespace.
+ * `mountinfo` is as above. Does not ask the file system. */
 bool mount__is_here(const char *mountinfo, int fd);
 
 #endif

@@ -22,10 +22,10 @@
 #include "capture/allochooks.h"
 #include "capture/alloctask.h"
 #include "capture/alloclibraries.h"
+#include "capture/allocseen.h"
 #include "capture/uprobes.h"
 #include "collector.skel.h"
 
-#define FILES_MAX      4096  /* of all processes, with or without allocation functions */
 #define ATTACHED_MAX   256   /* files with allocation functions, by process */
 #define MAPPINGS_MAX   65536 /* of one process: vm.max_map_count */
 #define LINE_SZ	       512   /* of /proc/PID/maps; the end of longer ones is not needed */
@@ -39,11 +39,6 @@
 
 #define LINKS_PER_FUNCTION 2
 
-struct seen_file {
-	uint64_t dev, ino;
-	uint32_t own; /* the process that it is attached for; 0: all */
-};
-
 enum alloc_state { ALLOC_STARTS, ALLOC_LOOKS, ALLOC_ENDED };
 
 struct alloc {
@@ -54,8 +49,7 @@ struct alloc {
 	uint32_t own[ALLOC_OWN_MAX]; /* processes that functions are attached for one by one */
 	size_t own_cnt;
 	uint32_t now; /* that of these to attach for; 0: for all processes */
-	struct seen_file files[FILES_MAX];
-	size_t file_cnt;
+	struct alloc_seen seen;
 	struct uprobes *attached[ATTACHED_MAX];
 	size_t attached_cnt;
 	pthread_t thread;
@@ -132,8 +126,9 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 	return 0;
 }
 
-/* Takes ownership of fd. Most files have no allocation functions. */
-static void attach_file(struct alloc *a, int fd, const char *path)
+/* Takes ownership of fd. Most files have no allocation functions. Returns 0 or -errno (already
+ * logged). */
+static int attach_file(struct alloc *a, int fd, const char *path)
 {
 	struct elf_file *f = elf_file__new(fd, path);
 	struct alloc_functions functions = { .cnt = 0 };
@@ -146,9 +141,10 @@ static void attach_file(struct alloc *a, int fd, const char *path)
 		err = attach_functions(a, f, &functions);
 	if (err)
 		log__warn("alloc: cannot attach to the functions of %s, its allocations are not "
-			  "recorded: %s",
-			  path, strerror(-err));
+			  "recorded%s: %s",
+			  path, workers__failed(err) ? " for half a minute" : "", strerror(-err));
 	elf_file__put(f);
+	return err;
 }
 
 /* ---- one process --------------------------------------------------------------------------------
@@ -172,20 +168,11 @@ static bool parse_mapping(const char *line, struct code_mapping *m)
 	return exec == 'x' && m->ino;
 }
 
-/* Returns true if the file was not seen before. Beyond FILES_MAX no file is new. An inode of 0
- * stands for the whole device. */
-static bool is_new_file(struct alloc *a, const struct code_mapping *m, uint64_t ino)
+/* An inode of 0 stands for the whole device. */
+static struct alloc_seen_file seen_file(const struct alloc *a, const struct code_mapping *m,
+					uint64_t ino)
 {
-	uint64_t dev = (uint64_t)m->major << 32 | m->minor;
-
-	for (size_t i = 0; i < a->file_cnt; i++) {
-		if (a->files[i].dev == dev && a->files[i].ino == ino && a->files[i].own == a->now)
-			return false;
-	}
-	if (a->file_cnt == FILES_MAX)
-		return false;
-	a->files[a->file_cnt++] = (struct seen_file){ dev, ino, a->now };
-	return true;
+	return (struct alloc_seen_file){ (uint64_t)m->major << 32 | m->minor, ino, a->now };
 }
 
 /*
@@ -195,9 +182,11 @@ static bool is_new_file(struct alloc *a, const struct code_mapping *m, uint64_t 
  */
 static bool may_attach(struct alloc *a, const struct code_mapping *m)
 {
+	const struct alloc_seen_file device = seen_file(a, m, 0);
+
 	if (mount__is_of_admin("/proc/self/mountinfo", m->major, m->minor))
 		return true;
-	if (strncmp(m->path, "/memfd:", 7) != 0 && is_new_file(a, m, 0))
+	if (strncmp(m->path, "/memfd:", 7) != 0 && alloc_seen__add(&a->seen, &device, 0, 0))
 		log__warn("alloc: does not attach to %s and other files of this file system: a "
 			  "user may have mounted it (FUSE, or in a namespace)",
 			  m->path);
@@ -206,18 +195,19 @@ static bool may_attach(struct alloc *a, const struct code_mapping *m)
 
 static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mapping *m)
 {
+	const struct alloc_seen_file file = seen_file(a, m, m->ino);
 	char path[80];
 	int fd;
 
-	if (!is_new_file(a, m, m->ino) || !may_attach(a, m))
+	if (!alloc_seen__add(&a->seen, &file, tgid, monotonic__ns()) || !may_attach(a, m))
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
 		 m->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0)
-		attach_file(a, fd, m->path);
-	else
-		a->file_cnt--; /* the mapping may be gone: another process may have it */
+	if (fd < 0)
+		alloc_seen__remove(&a->seen, &file);
+	else if (workers__failed(attach_file(a, fd, m->path)))
+		alloc_seen__fail(&a->seen, &file, monotonic__ns());
 }
 
 static uint32_t own_or_all(const struct alloc *a, uint32_t tgid)
@@ -340,6 +330,15 @@ static void look_at_processes(struct alloc *a)
 	close(fd);
 }
 
+/* Looks again into files that workers could not read. */
+static void retry_files(struct alloc *a)
+{
+	uint32_t tgid;
+
+	while ((tgid = alloc_seen__due(&a->seen, monotonic__ns(), &a->now)) != 0)
+		see_process(a, tgid, 0);
+}
+
 static bool alloc_stopped(struct alloc *a)
 {
 	bool stop;
@@ -384,6 +383,7 @@ static void follow_processes(struct alloc *a)
 		seen = execs;
 		if (now_ns - looked_ns >= LOOK_NS || now_ns - fresh_ns < FRESH_NS) {
 			look_at_processes(a);
+			retry_files(a);
 			looked_ns = now_ns;
 		}
 		alloc_sleep(a);

@@ -110,8 +110,8 @@ static bool may_wait_for(int folder, const struct elf_file *f)
 	struct stat st;
 
 	return handle__stat(folder, "", &st) == 0 &&
-	       (st.st_dev == f->dev || mount__is_of_admin("/proc/self/mountinfo", major(st.st_dev),
-							  minor(st.st_dev)));
+	       (st.st_dev == f->dev ||
+		mount__is_of_admin("/proc/self/mountinfo", major(st.st_dev), minor(st.st_dev)));
 }
 
 /*

@@ -42,8 +42,8 @@ struct elf_file *debug_file__open(const struct elf_file *, const char *dir);
 
 /*
  * Opens the candidate for a file's debug file, of which .fd, .path, .dev, .build_id and .trusted
- * are used. Checks its owner, as debug_file__open() does, and not its contents. Whoever sends the query
- * may be hostile: a root's file is opened only if it is an ELF file. Returns a descriptor or
+ * are used. Checks its owner, as debug_file__open() does, and not its contents. Whoever sends the
+ * query may be hostile: a root's file is opened only if it is an ELF file. Returns a descriptor or
  * -errno.
  */
 int debug_file__find(const struct elf_file *, const char *dir, const struct debug_query *);

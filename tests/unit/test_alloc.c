@@ -11,11 +11,13 @@
 #include "bpf/alloc.h"
 #include "capture/allocfunctions.h"
 #include "capture/alloclibraries.h"
+#include "capture/allocseen.h"
 #include "elf/namedsymbol.h"
 
 #define KB	1024ull
 #define DRAWS	(1u << 20)
 #define PER_MIL 1000
+#define SECOND	1000000000ull
 
 static const struct {
 	uint64_t size, interval;
@@ -185,6 +187,54 @@ static void an_array_new_is_a_leaf_only_where_it_is_new_itself(void **state)
 	globfree(&found);
 }
 
+static const struct alloc_seen_file libc = { 1, 2, 0 }, own_libc = { 1, 2, 77 };
+
+static void a_file_is_new_once(void **state)
+{
+	static struct alloc_seen s;
+	uint32_t own;
+
+	(void)state;
+	assert_true(alloc_seen__add(&s, &libc, 10, 0));
+	assert_false(alloc_seen__add(&s, &libc, 11, 100 * SECOND));
+	assert_true(alloc_seen__add(&s, &own_libc, 10, 0));
+	assert_int_equal(alloc_seen__due(&s, 100 * SECOND, &own), 0);
+	alloc_seen__remove(&s, &libc);
+	assert_true(alloc_seen__add(&s, &libc, 12, 0));
+	assert_false(alloc_seen__add(&s, &own_libc, 12, 0));
+}
+
+static void a_file_that_workers_failed_to_read_is_looked_into_again(void **state)
+{
+	static struct alloc_seen s;
+	uint32_t own = 0;
+
+	(void)state;
+	alloc_seen__add(&s, &own_libc, 10, 0);
+	alloc_seen__fail(&s, &own_libc, SECOND);
+	assert_int_equal(alloc_seen__due(&s, 30 * SECOND, &own), 0);
+	assert_false(alloc_seen__add(&s, &own_libc, 11, 30 * SECOND)); /* too early */
+	assert_int_equal(alloc_seen__due(&s, 31 * SECOND, &own), 11);
+	assert_int_equal(own, 77);
+	assert_int_equal(alloc_seen__due(&s, 31 * SECOND, &own), 0); /* it may be gone */
+	assert_true(alloc_seen__add(&s, &own_libc, 12, 32 * SECOND));
+	assert_false(alloc_seen__add(&s, &own_libc, 13, 32 * SECOND));
+	assert_int_equal(alloc_seen__due(&s, 99 * SECOND, &own), 0); /* it has been read */
+	alloc_seen__fail(&s, &own_libc, 40 * SECOND);
+	assert_int_equal(alloc_seen__due(&s, 70 * SECOND, &own), 12);
+}
+
+static void files_beyond_the_limit_are_not_new(void **state)
+{
+	static struct alloc_seen s;
+
+	(void)state;
+	for (uint64_t i = 0; i < ALLOC_SEEN_MAX; i++)
+		assert_true(alloc_seen__add(&s, &(struct alloc_seen_file){ 1, i, 0 }, 1, 0));
+	assert_false(alloc_seen__add(&s, &libc, 1, 0));
+	assert_false(alloc_seen__add(&s, &own_libc, 1, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +244,9 @@ int main(void)
 		cmocka_unit_test(the_functions_of_the_c_library_are_found),
 		cmocka_unit_test(a_library_that_calls_malloc_has_none),
 		cmocka_unit_test(an_array_new_is_a_leaf_only_where_it_is_new_itself),
+		cmocka_unit_test(a_file_is_new_once),
+		cmocka_unit_test(a_file_that_workers_failed_to_read_is_looked_into_again),
+		cmocka_unit_test(files_beyond_the_limit_are_not_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
