@@ -17,7 +17,6 @@
  * code. */
 #define CODE_MAX	   (8u << 20)
 #define CODE_UNTRUSTED_MAX (4u << 20)
-#define ROWS_MAX	   (1u << 18) /* 4 MB */
 #define STARTS_MAX	   (1u << 18) /* 4 MB */
 #define SYMBOLS_MAX	   (4u << 20) /* bytes of a symbol table; larger ones are not read */
 #define DYNAMIC_MAX	   128	      /* entries of a dynamic section: real ones have 40 */
@@ -202,8 +201,9 @@ static void add_row(const struct cfi_row *row, void *arg)
 
 	if (m->full)
 		return;
-	rows = out->cnt + 1 < ROWS_MAX ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
-				       : NULL;
+	rows = out->cnt + 1 < CODE_ROWS_MAX
+		       ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
+		       : NULL;
 	if (!rows) {
 		add_last_row(m, row->at);
 		return;

@@ -10,6 +10,8 @@
 #include "elf/elffile.h"
 #include "cfi/reader.h"
 
+#define CODE_ROWS_MAX (1u << 18) /* 4 MB */
+
 struct code_rows {
 	struct cfi_row *rows; /* .at is a link-time address, ascending */
 	size_t cnt, cap;

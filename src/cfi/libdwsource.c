@@ -10,6 +10,7 @@
 #include "base/monotonic.h"
 #include "base/seed.h"
 #include "cfi/framestask.h"
+#include "cfi/scantask.h"
 #include "elf/debugfile.h"
 #include "elf/sectionheaders.h"
 
@@ -26,7 +27,7 @@ struct reading {
 	struct overrides marks;
 	struct code_rows code;
 	struct elf_code text;
-	struct workers *workers; /* a reference; NULL: the job's thread decompresses */
+	struct workers *workers; /* a reference; NULL: the job's thread does their work */
 	bool failed;		 /* workers failed */
 	size_t sz; /* bytes in memory, counted against the limit of the file's owner */
 	/* fields of the requesting thread: */
@@ -37,6 +38,13 @@ struct reading {
 /* ---- on a job's thread
  * --------------------------------------------------------------------------- */
 
+static int reading_note(struct reading *r, int err)
+{
+	r->failed |= workers__failed(err);
+	r->job.late |= err == -ETIMEDOUT;
+	return err;
+}
+
 /* A worker decompresses frames, and opens separate debug data. */
 static int ask_frames(struct reading *r, struct elf_file *own, enum frames_source source)
 {
@@ -44,9 +52,7 @@ static int ask_frames(struct reading *r, struct elf_file *own, enum frames_sourc
 	int err = from ? libdw_image__make(&r->frames, from, own) : -errno;
 
 	elf_file__put(from);
-	r->failed = workers__failed(err);
-	r->job.late = err == -ETIMEDOUT;
-	return err;
+	return reading_note(r, err);
 }
 
 static int read_frames(struct reading *r, struct elf_file *own)
@@ -63,11 +69,13 @@ static int read_frames(struct reading *r, struct elf_file *own)
 static void read_part(struct reading *r, struct elf_file *own)
 {
 	if (r->part == LIBDW_CODE)
-		code_rows__make(&r->code, own);
+		reading_note(r, scan_task__rows(r->workers, own, &r->code));
 	else if (read_frames(r, own) != 0)
 		libdw_image__free(&r->frames);
 	if (r->part == LIBDW_OWN)
-		overrides__find(&r->marks, own);
+		reading_note(r, scan_task__overrides(r->workers, own, &r->marks));
+	if (r->failed) /* the whole part is read again later */
+		libdw_image__free(&r->frames);
 	r->sz = r->frames.sz + code_rows__sz(&r->code);
 }
 
@@ -151,11 +159,6 @@ static void adopt(struct libdw_source *d, struct reading *r)
 {
 	struct libdw_image *to = r->part == LIBDW_OWN ? &d->own : &d->separate;
 
-	if (r->part == LIBDW_CODE) {
-		d->read[LIBDW_CODE] = true;
-		adopt_code(d, r);
-		return;
-	}
 	if (r->part == LIBDW_PART_CNT) {
 		text_put(d, &r->text);
 		d->text_asked = false;
@@ -163,6 +166,10 @@ static void adopt(struct libdw_source *d, struct reading *r)
 	}
 	d->read[r->part] = true;
 	d->retry_ns[r->part] = r->failed ? monotonic__ns() + RETRY_NS : 0;
+	if (r->part == LIBDW_CODE) {
+		adopt_code(d, r);
+		return;
+	}
 	if (r->part == LIBDW_OWN)
 		d->marks = r->marks;
 	if (hold(d->file, r->sz))

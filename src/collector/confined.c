@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "capture/alloctask.h"
 #include "cfi/framestask.h"
+#include "cfi/scantask.h"
 #include "cfi/tabletask.h"
 #include "elf/addresstask.h"
 #include "elf/sdttask.h"
@@ -19,6 +20,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
 	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
 	[TASK_NOTES] = sdt_task__run,	  [TASK_ALLOCATORS] = alloc_task__run,
+	[TASK_SCAN] = scan_task__run,
 };
 
 int confined__begin(const struct options *o, struct workers **workers)

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/openfiles.h"
 #include "cfi/framestask.h"
+#include "cfi/scantask.h"
 #include "cfi/tabletask.h"
 #include "elf/addresstask.h"
 #include "formats/itemstack.h"
@@ -118,6 +119,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
 	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
 	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
+	[TASK_SCAN] = scan_task__run,
 };
 
 static bool open_workers(struct unwinding *u, const struct options *o)

@@ -16,6 +16,7 @@ enum task_kind {
 	TASK_ADDRESSES,	 /* elf/addresstask.h */
 	TASK_NOTES,	 /* elf/sdttask.h */
 	TASK_ALLOCATORS, /* capture/alloctask.h */
+	TASK_SCAN,	 /* cfi/scantask.h */
 	TASK_CNT
 };
 

@@ -220,6 +220,30 @@ def test_the_collector_opens_a_file_and_a_worker_reads_its_symbols(start, spawn,
         assert overlap(by_workers, *section(program, name)) != []
 
 
+# `bare` has no call-frame information: its rules come from its instructions, and those of the code around it.
+BARE = """
+__asm__(".globl bare\\nbare: push %rbx\\n mov $100000,%rbx\\n1: dec %rbx\\n jnz 1b\\n pop %rbx\\n ret\\n");
+void bare(void);
+__attribute__((noinline)) void work(void) { bare(); __asm__ volatile("" ::: "memory"); }
+int main(void) { for (;;) work(); }
+"""
+FEW_BYTES = 64  # that tell a signal trampoline
+
+
+@needs_strace
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="its code is of x86-64")
+def test_a_worker_reads_the_code_of_a_file(start, spawn, compile_c, trace_reads):
+    c = start("-p", "profile:u:199", "--no-cache", "traced")
+    reads_of = trace_reads(c)
+    program = compile_c(BARE, name="traced")
+    wait_worked(0.5, spawn(program))
+    r = c.stop()
+    assert ["bare", "work", "main"] in [names[:3] for names, _, _, _ in r.stacks("kind = 'profile'")]
+    by_collector, by_workers = reads_of(program)
+    assert [at for at in overlap(by_collector, *section(program, ".text")) if at[1] - at[0] > FEW_BYTES and at[0]] == []
+    assert overlap(by_workers, *section(program, ".text")) != []
+
+
 @needs_strace
 @pytest.mark.parametrize("kind", ["map", "dump"])
 def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, spawn, tmp_path, trace_reads, kind):
