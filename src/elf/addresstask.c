@@ -28,12 +28,21 @@ static size_t address_answer_sz(size_t value_cnt)
 	return sizeof(uint64_t) * (1 + value_cnt);
 }
 
-static bool addresses_are_sound(const void *answer, size_t sz, void *arg)
+bool address_answer__take(const void *answer, size_t sz, struct address_values *to)
 {
 	const struct address_answer *a = answer;
-	const struct address_question *q = arg;
 
-	return a && sz == address_answer_sz(q->value_cnt) && a->left <= q->left;
+	if (!a || to->cnt > ADDRESS_NAMES_MAX || sz != address_answer_sz(to->cnt) ||
+	    a->left > to->left)
+		return false;
+	to->left = a->left;
+	memcpy(to->values, a->values, to->cnt * sizeof(*to->values));
+	return true;
+}
+
+static bool address_answer_check(const void *answer, size_t sz, void *values)
+{
+	return address_answer__take(answer, sz, values);
 }
 
 /* Returns false if the names do not fit. Sets all bytes, because they leave this process. */
@@ -55,10 +64,11 @@ static bool address_question_fill(struct address_question *q, const struct symbo
 	return names->cnt <= ADDRESS_NAMES_MAX;
 }
 
-/* Fills the answer. Returns false without one. */
+/* Sets `cnt` values. Returns false, with zeros, if there is no answer. */
 static bool address_ask(struct symbol_search *s, const struct elf_file *f,
-			struct address_question *q, struct address_answer *a)
+			struct address_question *q, uint64_t *values)
 {
+	struct address_values to = { q->left, q->value_cnt, values };
 	const struct worker_request request = { .kind = TASK_ADDRESSES,
 						.owner = remote_file__owner(f),
 						.path = f->path,
@@ -66,34 +76,30 @@ static bool address_ask(struct symbol_search *s, const struct elf_file *f,
 						.sz = sizeof(*q),
 						.fd = f->fd,
 						.answer_max = address_answer_sz(q->value_cnt),
-						.check = addresses_are_sound,
-						.arg = q };
+						.check = address_answer_check,
+						.arg = &to };
 	void *answer;
 	size_t sz;
 	int err = workers__ask(s->workers, &request, &answer, &sz);
 
-	s->failed |= workers__failed(err);
-	if (err)
-		return false;
-	memcpy(a, answer, sz);
 	free(answer);
-	s->left = a->left;
-	return true;
+	s->failed |= workers__failed(err);
+	s->left = to.left;
+	if (err)
+		memset(values, 0, to.cnt * sizeof(*values));
+	return !err;
 }
 
 uint64_t address_task__find(struct symbol_search *s, const struct elf_file *f,
 			    const struct elf_symbol_names *names, uint64_t *found)
 {
 	struct address_question q;
-	struct address_answer a;
 
 	if (!s->workers)
 		return elf_symbol__find_all(f, names, found, &s->left);
 	memset(found, 0, names->cnt * sizeof(*found));
-	if (!address_question_fill(&q, s, f, names) || !address_ask(s, f, &q, &a))
-		return 0;
-	memcpy(found, a.values, names->cnt * sizeof(*found));
-	return found[0];
+	return address_question_fill(&q, s, f, names) && address_ask(s, f, &q, found) ? found[0]
+										      : 0;
 }
 
 bool address_task__code(struct symbol_search *s, const struct elf_file *f, const char *name,
@@ -101,7 +107,7 @@ bool address_task__code(struct symbol_search *s, const struct elf_file *f, const
 {
 	const struct elf_symbol_names names = { &name, 1 };
 	struct address_question q;
-	struct address_answer a;
+	uint64_t values[CODE_VALUES];
 
 	if (!s->workers)
 		return elf_symbol__code(f, name, code, &s->left);
@@ -109,9 +115,9 @@ bool address_task__code(struct symbol_search *s, const struct elf_file *f, const
 		return false;
 	q.code = true;
 	q.value_cnt = CODE_VALUES;
-	if (!address_ask(s, f, &q, &a))
+	if (!address_ask(s, f, &q, values))
 		return false;
-	*code = (struct elf_symbol_code){ a.values[0], a.values[1] };
+	*code = (struct elf_symbol_code){ values[0], values[1] };
 	return code->start < code->end;
 }
 

@@ -23,6 +23,17 @@ uint64_t address_task__find(struct symbol_search *, const struct elf_file *,
 bool address_task__code(struct symbol_search *, const struct elf_file *, const char *name,
 			struct elf_symbol_code *);
 
+/* What an answer of a worker may set. */
+struct address_values {
+	uint64_t left; /* of the limit, before the search and after it */
+	size_t cnt;    /* of values */
+	uint64_t *values;
+};
+
+/* Copies an answer of `sz` bytes, which are aligned. Returns false, and changes nothing, if no
+ * working task gives it. Exported for fuzzing. */
+bool address_answer__take(const void *answer, size_t sz, struct address_values *);
+
 /* The function for TASK_ADDRESSES, in a worker. */
 int address_task__run(struct task *);
 
