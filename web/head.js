@@ -17,7 +17,7 @@ export function headMake(node, recording) {
       { title: cleanName(recording.path) },
       cleanName(recording.path.split('/').filter(Boolean).pop() ?? recording.path, 60),
     ),
-    recording.live ? el('span.chip.live', {}, 'recording') : null,
+    headState(recording),
     el(
       'span.facts',
       {},
@@ -48,6 +48,13 @@ export function headMake(node, recording) {
       title: 'Keys (?)',
     }),
   );
+}
+
+// Whether there will be more to show: the recording is still written, or still read.
+function headState(recording) {
+  if (recording.stuck) return el('span.chip.warn', {}, `only the first ${formatTime(recording.duration_ns)} can be read`);
+  if (recording.partial) return el('span.chip.live', {}, `first ${formatTime(recording.duration_ns)}, reading more`);
+  return recording.live ? el('span.chip.live', {}, 'recording') : null;
 }
 
 function headDate(nanoseconds) {

@@ -40,6 +40,15 @@ function recordingHas(recording, metric) {
   return recording.metrics.some((m) => m.id === metric);
 }
 
+// The collector writes it, or the server has not read all of it.
+function recordingGrows(recording) {
+  return recording.live || (recording.partial && !recording.stuck);
+}
+
+function recordingSame(a, b) {
+  return a.partial === b.partial && a.stuck === b.stuck && a.duration_ns === b.duration_ns;
+}
+
 class Page {
   constructor(recording) {
     this.recording = recording;
@@ -51,7 +60,7 @@ class Page {
     stateListen((changed) => this.update(changed));
     this.update(new Set());
     keysListen(this);
-    if (recording.live) this.timer = setInterval(() => this.refresh(), LIVE_MS);
+    if (recordingGrows(recording)) this.timer = setInterval(() => this.refresh(), LIVE_MS);
   }
 
   // The view of the URL, or the first that the recording has.
@@ -79,14 +88,15 @@ class Page {
     view.update(changed);
   }
 
-  // While the collector records: reads everything anew, and keeps what is selected. New kinds of events bring new views.
+  // While there is more to come: reads everything anew, and keeps what is selected. New kinds of events bring new views.
   async refresh() {
-    if (document.hidden || stateGet('from')) return;
-    apiForget();
     const before = this.recording;
+    if (document.hidden || (stateGet('from') && !before.partial)) return;
+    apiForget();
     this.recording = await apiGet('recording').catch(() => before);
     if (this.recording.metrics.length !== before.metrics.length) return location.reload();
-    if (!this.recording.live) clearInterval(this.timer);
+    if (!recordingGrows(this.recording)) clearInterval(this.timer);
+    if (before.partial && recordingSame(this.recording, before)) return;
     headMake(document.getElementById('head'), this.recording);
     this.timeline.refresh(this.recording);
     const view = this.view();
@@ -112,7 +122,7 @@ function showEmpty(recording) {
       el('p.faint', {}, recording.path),
     ),
   );
-  if (recording.live) setTimeout(() => location.reload(), LIVE_MS);
+  if (recordingGrows(recording)) setTimeout(() => location.reload(), LIVE_MS);
 }
 
 function start() {

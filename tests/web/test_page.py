@@ -363,6 +363,35 @@ def test_a_live_recording_is_read_again(view, server):
     assert {name for name, _ in server.asked[asked:]} >= {"recording", "timeline", "flame"}
 
 
+def test_a_recording_that_is_still_read_is_shown_again_when_there_is_more(view, server):
+    recording = dict(server.answers.recording({}), partial=True)
+    server.answers.recording = lambda q: recording
+    view.page.clock.install()
+    view.open("from=1000000000&to=2000000000")
+    assert "first 10 s, reading more" in view.page.locator(".chip.live").inner_text()
+    asked = len(server.asked)
+    view.page.clock.run_for(3100)
+    view.settle()
+    assert {name for name, _ in server.asked[asked:]} == {"recording"}  # nothing new
+    recording.update(duration_ns=20 * SECOND, partial=False)
+    view.page.clock.run_for(3100)
+    view.page.get_by_text("20 s", exact=True).wait_for()
+    view.settle()
+    assert {name for name, _ in server.asked[asked:]} >= {"recording", "timeline", "flame"}
+    assert view.page.locator(".chip.live").count() == 0
+    assert view.hash()["from"] == "1000000000"
+    asked = len(server.asked)
+    view.page.clock.run_for(10000)
+    assert not server.asked[asked:]
+
+
+def test_a_recording_that_cannot_be_read_to_its_end_says_so(view, server):
+    recording = dict(server.answers.recording({}), partial=True, stuck=True)
+    server.answers.recording = lambda q: recording
+    view.open()
+    assert "only the first 10 s can be read" in view.page.locator(".chip.warn").first.inner_text()
+
+
 def test_a_control_keeps_the_focus_when_it_is_used(view):
     for fragment, label in (
         ("", "Metric"),

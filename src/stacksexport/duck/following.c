@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "stacksexport/duck/pairing.h"
@@ -170,25 +169,11 @@ static void append_query(struct buf *sql, const struct call *call, duckdb_init_i
 	buf__u8(sql, 0);
 }
 
-/* Returns the files of the next group; none at the end. */
-static struct recfiles next_files(const struct recfiles *files, size_t from)
-{
-	struct recfiles group = { .pairs = files->pairs + from };
-	struct stat st;
-	off_t sz = 0;
-
-	while (from + group.cnt < files->cnt && sz < GROUP_SZ) {
-		sz += stat(group.pairs[group.cnt].events, &st) == 0 ? st.st_size : GROUP_SZ;
-		group.cnt++;
-	}
-	return group;
-}
-
 /* Begins to read the next group, if there is one. Returns 0 or -errno (already logged). */
 static int start_next(struct run *run)
 {
 	struct file_group *b = &run->groups[run->started % 2];
-	struct recfiles files = next_files(b->db.files, run->file_cnt);
+	struct recfiles files = recfiles__part(b->db.files, run->file_cnt, GROUP_SZ);
 	int err;
 
 	file_group__end(b);

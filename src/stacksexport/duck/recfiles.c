@@ -31,28 +31,6 @@ static void pair__free(struct recfile_pair *p)
 	free(p->processes);
 }
 
-size_t recfile_pair__paths(const struct recfile_pair *p, const char *paths[RECFILES_OF_PAIR])
-{
-	const char *const all[RECFILES_OF_PAIR] = { p->events, p->stacktraces, p->processes };
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < RECFILES_OF_PAIR; i++)
-		if (all[i])
-			paths[cnt++] = all[i];
-	return cnt;
-}
-
-bool recfile_pair__is_removed(const struct recfile_pair *p)
-{
-	const char *paths[RECFILES_OF_PAIR];
-	size_t cnt = recfile_pair__paths(p, paths);
-
-	for (size_t i = 0; i < cnt; i++)
-		if (access(paths[i], F_OK) != 0 && errno == ENOENT)
-			return true;
-	return false;
-}
-
 /* Returns the path by which pairs are sorted. */
 static const char *pair__key(const struct recfile_pair *p)
 {
@@ -484,6 +462,18 @@ int recfiles__find(struct recfiles *r, const char *const *args, size_t cnt)
 	if (err)
 		recfiles__free(r);
 	return err;
+}
+
+struct recfiles recfiles__part(const struct recfiles *all, size_t from, off_t sz)
+{
+	struct recfiles part = { .pairs = all->pairs + from, .label = all->label };
+	struct stat st;
+
+	while (from + part.cnt < all->cnt && sz > 0) {
+		sz -= stat(part.pairs[part.cnt].events, &st) == 0 ? st.st_size : sz;
+		part.cnt++;
+	}
+	return part;
 }
 
 void recfiles__free(struct recfiles *r)

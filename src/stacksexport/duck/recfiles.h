@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "stacksexport/duck/recfilepair.h"
 
@@ -32,12 +33,6 @@ int recfiles__find(struct recfiles *, const char *const *args, size_t cnt);
 void recfiles__leave_out(struct recfiles *, const char *path, size_t path_sz, const char *why,
 			 size_t why_sz);
 
-/* Fills `paths` with those of a pair and returns how many there are. */
-size_t recfile_pair__paths(const struct recfile_pair *, const char *paths[RECFILES_OF_PAIR]);
-
-/* Returns whether a file is gone: the collector removes old batches while it records (--keep). */
-bool recfile_pair__is_removed(const struct recfile_pair *);
-
 /* Returns 0, or -EBADMSG after logging that no batch is left. */
 int recfiles__check_left(const struct recfiles *);
 
@@ -46,6 +41,10 @@ const char *recfiles__root(void);
 
 /* Returns true if a collector writes a recording into this folder. */
 bool recfiles__is_written(const char *folder);
+
+/* Returns the batches from number `from` on whose files of events have together at least `sz`
+ * bytes; all that follow, if they are smaller. Borrowed from `all`: do not free them. */
+struct recfiles recfiles__part(const struct recfiles *all, size_t from, off_t sz);
 
 void recfiles__free(struct recfiles *);
 

@@ -14,14 +14,6 @@
 #define LOOK_NS	   1000000000ull /* time between two checks of the folder */
 #define REST_TIMES 4		 /* reading takes at most a fifth of the time */
 
-/* The scripts run in one transaction: requests see the old rows, or all of the new ones. Threads
- * keep their numbers. */
-static const char *const scripts[] = {
-	"sql/view/clear.sql",	     "sql/view/load_totals.sql",  "sql/view/load_threads.sql",
-	"sql/view/load_unwinds.sql", "sql/view/load_samples.sql", "sql/view/load_waits.sql",
-	"sql/view/load_memory.sql",  "sql/view/commit.sql",
-};
-
 static int is_events_file(const struct dirent *entry)
 {
 	size_t sz = strlen(entry->d_name), suffix = strlen(".parquet");
@@ -70,56 +62,6 @@ static struct recfiles new_batches(const struct recfiles *all, const struct recf
 	return fresh;
 }
 
-static int live_load(struct source *s, struct db *db)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && !err; i++) {
-		duckdb_result result;
-
-		err = db__run_file(db, scripts[i], &result);
-		duckdb_destroy_result(&result);
-	}
-	return err ? err : reading__facts(s);
-}
-
-/* Reads the stacks first, so that they exist before the rows that refer to them. */
-static int live_read(struct source *s, const struct recfiles *all)
-{
-	struct recfiles fresh = new_batches(all, s->request.db.files);
-	struct running_task task = { .what = "new batches" };
-	struct db db = { 0 };
-	int err = db__connect_again(&s->request.db, &db);
-
-	if (!err)
-		err = db__set_files(&db, &fresh);
-	if (!err)
-		err = reading__stacks(s, &db);
-	if (!err)
-		err = db__set_files(&db, all);
-	task.connection = db.connection;
-	running__begin(s->running, &task);
-	if (!err)
-		err = live_load(s, &db);
-	running__end(s->running, &task);
-	duckdb_disconnect(&db.connection);
-	return err;
-}
-
-/* Makes new connections see all batches. Keeps the earlier lists, because connections may still
- * use them. */
-static void live_use(struct source *s, struct recfiles *all)
-{
-	pthread_mutex_lock(&s->wakings_lock);
-	s->has_wakings = false;
-	pthread_mutex_unlock(&s->wakings_lock);
-	pthread_mutex_lock(&s->lock);
-	s->request.db.files = all;
-	while (s->idle_cnt)
-		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
-	pthread_mutex_unlock(&s->lock);
-}
-
 /* Returns 0 or -errno (already logged). */
 static int live_take(struct source *s)
 {
@@ -136,10 +78,11 @@ static int live_take(struct source *s)
 	}
 	kept[s->list_cnt++] = all;
 	err = recfiles__find(all, &folder, 1);
-	if (!err)
-		err = live_read(s, all);
-	if (!err)
-		live_use(s, all);
+	if (!err) {
+		struct recfiles fresh = new_batches(all, s->request.db.files);
+
+		err = reading__again(s, &fresh, all);
+	}
 	return err;
 }
 

@@ -59,7 +59,7 @@ static int reading_load(struct source *s, const char *path)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-int reading__facts(struct source *s)
+static int read_facts(struct source *s)
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk = NULL;
@@ -89,7 +89,7 @@ static int read_totals(struct source *s)
 		err = reading_load(s, "sql/view/load_threads.sql");
 	if (!err)
 		err = reading_load(s, "sql/view/load_unwinds.sql");
-	return err ? err : reading__facts(s);
+	return err ? err : read_facts(s);
 }
 
 static int read_samples(struct source *s)
@@ -148,7 +148,7 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 	return err;
 }
 
-int reading__stacks(struct source *s, struct db *db)
+static int read_stacks_of(struct source *s, struct db *db)
 {
 	struct running_task task = { .what = "stacks", .connection = db->connection };
 	duckdb_prepared_statement prepared = NULL;
@@ -170,7 +170,7 @@ static int read_stacks(struct source *s)
 	int err = db__connect_again(&s->request.db, &db);
 
 	if (!err)
-		err = reading__stacks(s, &db);
+		err = read_stacks_of(s, &db);
 	if (err)
 		reading_failed(s, 1u << PART_STACKS, NULL);
 	duckdb_disconnect(&db.connection);
@@ -209,4 +209,72 @@ void reading__all(struct source *s)
 		reading_done(s, parts[i].part);
 	if (has_stacks)
 		pthread_join(stacks, NULL);
+}
+
+/* ---- more batches --------------------------------------------------------------------------- */
+
+/* The scripts run in one transaction: requests see the old rows, or all of the new ones. Threads
+ * keep their numbers. */
+static const char *const scripts[] = {
+	"sql/view/clear.sql",	     "sql/view/load_totals.sql",  "sql/view/load_threads.sql",
+	"sql/view/load_unwinds.sql", "sql/view/load_samples.sql", "sql/view/load_waits.sql",
+	"sql/view/load_memory.sql",  "sql/view/commit.sql",
+};
+
+static int again_load(struct source *s, struct db *db)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && !err; i++) {
+		duckdb_result result;
+
+		err = db__run_file(db, scripts[i], &result);
+		duckdb_destroy_result(&result);
+	}
+	return err ? err : read_facts(s);
+}
+
+/* Reads the stacks first, so that they exist before the rows that refer to them. */
+static int again_read(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
+{
+	struct running_task task = { .what = "more batches" };
+	struct db db = { 0 };
+	int err = db__connect_again(&s->request.db, &db);
+
+	if (!err)
+		err = db__set_files(&db, fresh);
+	if (!err)
+		err = read_stacks_of(s, &db);
+	if (!err)
+		err = db__set_files(&db, all);
+	task.connection = db.connection;
+	running__begin(s->running, &task);
+	if (!err)
+		err = again_load(s, &db);
+	running__end(s->running, &task);
+	duckdb_disconnect(&db.connection);
+	return err;
+}
+
+/* Makes new connections see all batches. Keeps the earlier lists, because connections may still
+ * use them. */
+static void again_use(struct source *s, const struct recfiles *all)
+{
+	pthread_mutex_lock(&s->wakings_lock);
+	s->has_wakings = false;
+	pthread_mutex_unlock(&s->wakings_lock);
+	pthread_mutex_lock(&s->lock);
+	s->request.db.files = all;
+	while (s->idle_cnt)
+		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int reading__again(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
+{
+	int err = again_read(s, fresh, all);
+
+	if (!err)
+		again_use(s, all);
+	return err;
 }

@@ -9,10 +9,11 @@
 /* Reads all parts. Errors are logged and stored in the source. */
 void reading__all(struct source *);
 
-/* Reads begin and end of the recording from its tables. Returns 0 or -errno (already logged). */
-int reading__facts(struct source *);
-
-/* Adds the stacks of the connection's files to the model. Returns 0 or -errno (already logged). */
-int reading__stacks(struct source *, struct db *);
+/*
+ * Reads more batches than before: the stacks of `fresh`, and the rows of `all` in place of those
+ * that were read, which requests see until then. `all` has to live as long as the source. Returns 0
+ * or -errno (already logged).
+ */
+int reading__again(struct source *, const struct recfiles *fresh, const struct recfiles *all);
 
 #endif

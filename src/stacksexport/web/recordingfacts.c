@@ -102,6 +102,10 @@ static void show_head(const struct source *s, struct buf *out)
 	json_out__key_int(out, "duration_ns", s->ends_ns - s->begins_ns);
 	json_out__key(out, "live");
 	json_out__bool(out, s->live);
+	json_out__key(out, "partial");
+	json_out__bool(out, s->partial);
+	json_out__key(out, "stuck");
+	json_out__bool(out, s->stuck);
 	json_out__key_text(out, "version", STACKS_VERSION);
 }
 

@@ -14,6 +14,7 @@
 enum source_part { PART_TOTALS, PART_STACKS, PART_SAMPLES, PART_WAITS, PART_MEMORY, PART_CNT };
 
 #define SOURCE_CONNECTIONS_MAX 32
+#define SOURCE_STEPS_MAX       16
 
 /* `lock` protects the fields below it. */
 struct source {
@@ -28,9 +29,11 @@ struct source {
 	unsigned done, failed; /* 1 << enum source_part */
 	char error[256];
 	bool live, ends; /* live: the collector still writes it; ends: the program ends */
+	bool partial, stuck; /* steps.h: only its begin is shown; stuck: the rest cannot be read */
 	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
 	size_t idle_cnt;
+	struct recfiles steps[SOURCE_STEPS_MAX]; /* borrowed from request.files; of the reader */
 	struct recfiles **lists; /* owned by the reader: one list of batches for each time that new
 				    ones appeared */
 	size_t list_cnt;

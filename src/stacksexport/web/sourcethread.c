@@ -3,12 +3,15 @@
 
 #include "stacksexport/web/live.h"
 #include "stacksexport/web/reading.h"
+#include "stacksexport/web/steps.h"
 
 static void *source_thread(void *arg)
 {
 	struct source *s = arg;
 
 	reading__all(s);
+	if (!s->failed)
+		steps__read_rest(s);
 	if (s->live && !s->failed)
 		live__follow(s);
 	return NULL;
@@ -26,6 +29,8 @@ static int source_start(struct source *s)
 		err = db__script(db, "sql/view/slices_in_order.sql");
 	if (!err)
 		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
+	if (!err)
+		err = steps__begin(s);
 	if (!err)
 		err = -pthread_create(&s->reader, NULL, source_thread, s);
 	s->has_reader = !err;

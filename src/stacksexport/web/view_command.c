@@ -78,6 +78,7 @@ static sigset_t block_signals(void)
 
 int view__run(const struct export_options *o)
 {
+	struct export_options in_steps = *o;
 	struct server server = { 0 };
 	struct view view;
 	sigset_t signals;
@@ -87,7 +88,8 @@ int view__run(const struct export_options *o)
 		return STATUS_USAGE;
 	signals = block_signals();
 	mallopt(M_ARENA_MAX, HEAPS_MAX);
-	status = view__open(&view, o);
+	in_steps.in_steps = o->argument_cnt < 2; /* a difference is between whole recordings */
+	status = view__open(&view, &in_steps);
 
 	if (status == STATUS_OK && server__start(&server, &view) != 0)
 		status = STATUS_FAILED;
