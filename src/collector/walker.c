@@ -119,6 +119,15 @@ static const struct walk_job *walked(struct walker *w, const struct event *e)
 	return NULL;
 }
 
+/* Functions are read at the same time as the files that the walk needs: they may go soon. */
+static const struct trace *await_files(struct walker *w, const struct process *p,
+				       const struct event *e)
+{
+	if (w->runtimes)
+		runtimes__request(w->runtimes, p, e);
+	return NULL;
+}
+
 /* Returns false if functions of an interpreted program are being read. */
 static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
 {
@@ -139,7 +148,7 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	bool complete;
 
 	if (before && before->awaits)
-		return NULL;
+		return await_files(w, p, e);
 	event__sample(e, &sample);
 	sample.code_bits = w->code_bits;
 	if (event__holes(e))
@@ -147,8 +156,9 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	complete = walk_policy__walk(&w->policy, &walk);
 	if (walk.again)
 		w->ahead_cnt = 0; /* the others may have been walked with mappings that are gone */
-	if (!complete ||
-	    !merge_calls(w, &(struct runtimes_event){ walk.process, e, &sample.stack, last },
+	if (!complete)
+		return await_files(w, walk.process, e);
+	if (!merge_calls(w, &(struct runtimes_event){ walk.process, e, &sample.stack, last },
 			 walk.trace))
 		return NULL;
 	return walk.trace;

@@ -411,6 +411,23 @@ struct managed_code runtimes__code(struct runtimes *r)
 	return (struct managed_code){ codes__step, codes__may_own, r->codes };
 }
 
+void runtimes__request(struct runtimes *r, const struct process *p, const struct event *e)
+{
+	struct scripts_owner owner = { p->tgid, p->from_ns, NULL, e->time_ns };
+	struct runtime_calls c = { 0 };
+	bool reads = false;
+
+	if (!(e->flags & EVENT_F_RUNTIME) || !take_calls(r, e, &c) || !c.layout)
+		return;
+	owner.layout = c.layout;
+	if (!scripts__begin(r->scripts, &owner))
+		return;
+	for (size_t i = 0; i < c.cnt; i++)
+		if (r->calls[i].code)
+			scripts__find(r->scripts, &r->calls[i], &r->descriptions[i], &reads);
+	scripts__request(r->scripts);
+}
+
 bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
 	struct runtime_calls c = { .stack = e->stack, .trace = t };
