@@ -23,13 +23,26 @@
 
 #include "event/record.h"
 
+/* Waits until the child has begun its program, which closes its end of the pipe: a child of a test
+ * with ThreadSanitizer has one more thread before. */
+static inline void live__await_exec(const int pipe[2])
+{
+	char byte;
+
+	close(pipe[1]);
+	assert_int_equal(read(pipe[0], &byte, 1), 0);
+	close(pipe[0]);
+}
+
 /* Starts a program that dies with the test. If it is traced, it stops before its first instruction.
  */
 static inline pid_t live__start(const char *const argv[], bool traced)
 {
-	pid_t pid = fork();
-	int status;
+	int status, begun[2];
+	pid_t pid;
 
+	assert_int_equal(pipe2(begun, O_CLOEXEC), 0);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
@@ -46,6 +59,7 @@ static inline pid_t live__start(const char *const argv[], bool traced)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSTOPPED(status));
 	}
+	live__await_exec(begun);
 	return pid;
 }
 
