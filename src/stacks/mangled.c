@@ -119,6 +119,14 @@ void mangled_names__of_files(struct mangled_names *names, struct stack_job *cons
 				mangled_frames_ask(names, jobs, cnt, &jobs[j]->frames[i]);
 }
 
+bool mangled_names__lacks(const struct stack_job *j)
+{
+	for (size_t i = 0; i < j->cnt; i++)
+		if (j->frames[i].mangled)
+			return true;
+	return false;
+}
+
 #define OWNER_PROCESS (1ull << 63)
 
 static void mangled_copy(const char *readable, void *arg)

@@ -18,6 +18,9 @@ struct mangled_names {
  * distinct names fit. A name that no worker demangled stays as it is. */
 void mangled_names__of_files(struct mangled_names *, struct stack_job *const *jobs, size_t cnt);
 
+/* Returns whether a frame of the stack has .mangled. */
+bool mangled_names__lacks(const struct stack_job *);
+
 /* Writes the readable form of a name that the process `tgid` published. */
 void mangled_names__of_process(struct mangled_names *, uint32_t tgid, const char *raw,
 			       char out[SYMBOL_NAME_MAX]);

@@ -25,6 +25,9 @@
 #define RETRY_NS  2000000
 #define PASS_NS	  100000000 /* interval of tries of all parked stacks, if nothing was read */
 #define END_NS	  500000000
+/* Longest wait of mangled names for others, so that one request has many. Only the end of a batch
+ * needs them. */
+#define GROUP_NS 500000000
 
 struct queue {
 	struct stack_job *first, **last;
@@ -41,10 +44,13 @@ struct symbolizer {
 	struct bell changed;
 	struct queue todo, done;
 	struct queue parked;		  /* stacks that wait for jobs */
+	struct queue grouped;		  /* stacks that lack only the readable form of names */
 	struct stack_job *hand[HAND_MAX]; /* stacks that are being named, together */
 	size_t hand_cnt;
-	size_t todo_frames, parked_cnt;
-	uint64_t passed_ns; /* time of the last try of all parked stacks */
+	size_t todo_frames, parked_cnt, grouped_cnt;
+	uint64_t grouped_ns; /* the time until which the first of these waits */
+	bool hurry;	     /* symbolizer__wait() is in progress */
+	uint64_t passed_ns;  /* time of the last try of all parked stacks */
 	bool asleep, stop;
 	size_t pending, sz;    /* private to the submitting thread; sz: bytes of these jobs */
 	pthread_mutex_t names; /* protects the readable names in symbol tables */
@@ -168,9 +174,10 @@ static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
 /* Waits for work, and a moment longer for work that comes along with it. Must hold the lock. */
 static void wait_for_work(struct symbolizer *s)
 {
+	uint64_t until_ns = s->grouped_cnt ? s->grouped_ns : UINT64_MAX;
+
 	s->asleep = true;
-	bell__wait(&s->changed, &s->lock,
-		   s->parked.first ? monotonic__ns() + RETRY_NS : UINT64_MAX);
+	bell__wait(&s->changed, &s->lock, s->parked.first ? monotonic__ns() + RETRY_NS : until_ns);
 	s->asleep = false;
 	if (s->stop || !s->todo.first)
 		return;
@@ -185,7 +192,38 @@ static void finish(struct symbolizer *s, struct stack_job *j)
 	bell__ring(&s->changed);
 }
 
-/* Finishes the stacks in hand, or parks them. Tries files first, because the names that a process
+/* Keeps a stack that has all of its other names until its readable names are asked for. Must hold
+ * the lock. */
+static void group(struct symbolizer *s, struct stack_job *j)
+{
+	if (!s->grouped_cnt++)
+		s->grouped_ns = monotonic__ns() + GROUP_NS;
+	queue__put(&s->grouped, j);
+}
+
+/* Must hold the lock. */
+static bool group_is_due(const struct symbolizer *s)
+{
+	return s->grouped_cnt >= HAND_MAX ||
+	       (s->grouped_cnt && (s->hurry || monotonic__ns() >= s->grouped_ns));
+}
+
+/* Finishes the grouped stacks that are due. Must hold the lock; releases it meanwhile. */
+static void finish_grouped(struct symbolizer *s)
+{
+	while (group_is_due(s)) {
+		for (; s->grouped_cnt && s->hand_cnt < HAND_MAX; s->grouped_cnt--)
+			s->hand[s->hand_cnt++] = queue__take(&s->grouped);
+		pthread_mutex_unlock(&s->lock);
+		mangled_names__of_files(&s->mangled, s->hand, s->hand_cnt);
+		pthread_mutex_lock(&s->lock);
+		for (size_t i = 0; i < s->hand_cnt; i++)
+			finish(s, s->hand[i]);
+		s->hand_cnt = 0;
+	}
+}
+
+/* Finishes, groups or parks the stacks in hand. Tries files first, because the names that a process
  * publishes may take longer. Must hold the lock; releases it while it looks names up. */
 static void try_names(struct symbolizer *s)
 {
@@ -194,17 +232,16 @@ static void try_names(struct symbolizer *s)
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < s->hand_cnt; i++)
 		name_files(s, s->hand[i]);
-	mangled_names__of_files(&s->mangled, s->hand, s->hand_cnt);
 	for (size_t i = 0; i < s->hand_cnt; i++)
 		named[i] = s->hand[i]->files_done && name_jit_frames(s, s->hand[i]);
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->hand_cnt; i++) {
-		if (named[i]) {
-			finish(s, s->hand[i]);
-			continue;
+		if (!named[i]) {
+			queue__put(&s->parked, s->hand[i]);
+			s->parked_cnt++;
+		} else {
+			(mangled_names__lacks(s->hand[i]) ? group : finish)(s, s->hand[i]);
 		}
-		queue__put(&s->parked, s->hand[i]);
-		s->parked_cnt++;
 	}
 	s->hand_cnt = 0;
 }
@@ -258,6 +295,7 @@ static void *run(void *arg)
 		while (s->todo.first && (!s->parked.first || monotonic__ns() - tried_ns < RETRY_NS))
 			do_next(s);
 		retry_parked(s);
+		finish_grouped(s);
 		if (!s->todo.first && !s->stop)
 			wait_for_work(s);
 	}
@@ -402,7 +440,7 @@ static struct stack_job *nameless_copy(struct stack_job *j)
 
 static bool is_idle(const struct symbolizer *s)
 {
-	return !s->todo.first && !s->parked_cnt && !s->hand_cnt;
+	return !s->todo.first && !s->parked_cnt && !s->grouped_cnt && !s->hand_cnt;
 }
 
 /* Returns nameless copies of the stacks that the name thread has in hand. That thread later returns
@@ -430,6 +468,9 @@ bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 	priority__lend(s->tid);
 	if (s->tid)
 		jobs__lend(s->jobs);
+	s->hurry = true;
+	if (s->grouped_cnt)
+		bell__ring(&s->changed);
 	while (!is_idle(s) && monotonic__ns() < until_ns)
 		bell__wait(&s->changed, &s->lock, until_ns);
 	all = is_idle(s);
@@ -437,9 +478,11 @@ bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 		s->todo_frames = 0;
 		give_up(s, &s->todo);
 		give_up(s, &s->parked);
-		s->parked_cnt = 0;
+		give_up(s, &s->grouped);
+		s->parked_cnt = s->grouped_cnt = 0;
 		give_up_in_hand(s);
 	}
+	s->hurry = false;
 	pthread_mutex_unlock(&s->lock);
 	return all;
 }

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "stacks/mangled.h"
 #include "stacks/symbolizer.h"
 #include "symbol/nametask.h"
@@ -310,6 +312,70 @@ static void stacks_share_a_request(void **state)
 	elf_file__put(here);
 }
 
+static void submit_cpp(struct rig *r, struct elf_file *f, uint64_t nth)
+{
+	uint64_t vaddr = f->segments[1].vaddr + nth * 40961;
+
+	assert_true(symbolizer__submit(r->symbolizer, make_cpp_job(f, vaddr)));
+}
+
+/* Waits for a stack that lacks no readable name. */
+static void take_plain(struct rig *r)
+{
+	struct stack_job *j;
+
+	assert_true(symbolizer__submit(r->symbolizer, make_job(r, 7)));
+	while (!(j = symbolizer__take(r->symbolizer)))
+		sched_yield();
+	check(j, 7);
+	stack_job__free(j);
+}
+
+#define SOON_NS 300000000 /* on an overloaded machine, two requests are right, too */
+
+static void stacks_of_different_moments_share_a_request(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *f = elf_file__open(CPP);
+	struct workers_stats before, after;
+	uint64_t begin_ns;
+
+	if (!f)
+		skip_because("there is no %s", CPP);
+	take_plain(r);
+	submit_cpp(r, f, 0); /* reads the symbols */
+	symbolizer__wait(r->symbolizer, PATIENT_NS);
+	stack_job__free(symbolizer__take(r->symbolizer));
+	workers__stats(r->workers, &before);
+	begin_ns = monotonic__ns();
+	submit_cpp(r, f, 1);
+	take_plain(r); /* the stack before is still there */
+	submit_cpp(r, f, 2);
+	symbolizer__wait(r->symbolizer, PATIENT_NS);
+	workers__stats(r->workers, &after);
+	if (monotonic__ns() - begin_ns < SOON_NS)
+		assert_int_equal(after.asked - before.asked, 1);
+	for (size_t i = 0; i < 2; i++)
+		stack_job__free(symbolizer__take(r->symbolizer));
+	elf_file__put(f);
+}
+
+static void readable_names_come_without_a_wait_for_all(void **state)
+{
+	struct rig *r = *state;
+	struct elf_file *f = elf_file__open(CPP);
+	struct stack_job *j;
+
+	if (!f)
+		skip_because("there is no %s", CPP);
+	submit_cpp(r, f, 0);
+	while (!(j = symbolizer__take(r->symbolizer)))
+		sched_yield();
+	assert_false(j->gave_up || mangled_names__lacks(j));
+	stack_job__free(j);
+	elf_file__put(f);
+}
+
 static void jobs_that_are_not_taken_are_freed(void **state)
 {
 	struct rig *r = *state;
@@ -333,6 +399,8 @@ RUN_TESTS(test_with_workers(jobs_come_back_in_order), test_with_workers(waits_fo
 	  test_with_workers(another_thread_may_ask_meanwhile),
 	  test_with_workers(names_from_workers_are_the_same),
 	  test_with_workers(stacks_share_a_request),
+	  test_with_workers(stacks_of_different_moments_share_a_request),
+	  test_with_workers(readable_names_come_without_a_wait_for_all),
 	  test_with_hostile_workers(names_that_workers_forge_stay_mangled),
 	  test_with_rig(jobs_come_back_in_order), test_with_rig(waits_for_the_job_in_hand),
 	  test_with_rig(another_thread_may_ask_meanwhile),
