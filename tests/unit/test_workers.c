@@ -360,6 +360,58 @@ static void a_table_of_another_build_id_is_refused(void **state)
 	elf_file__put(other);
 }
 
+/* A row less than the head of the table says. */
+static int cut_table(struct task *t)
+{
+	int err = table_task__run(t);
+
+	t->answer_sz -= t->answer ? 8 : 0;
+	return err;
+}
+
+/* One rule is another one. */
+static int change_table(struct task *t)
+{
+	int err = table_task__run(t);
+
+	if (t->answer)
+		((uint8_t *)t->answer)[t->answer_sz - 8] ^= 1;
+	return err;
+}
+
+/* That of another file. */
+static int other_table(struct task *t)
+{
+	struct elf_file *f = elf_file__new(t->fd, "");
+
+	t->fd = -1;
+	f->build_id.bytes[0] ^= 1;
+	t->answer = cfi_table__of_file(f);
+	t->answer_sz = ((struct cfi_table *)t->answer)->sz;
+	elf_file__put(f);
+	return 0;
+}
+
+static void forged_tables_are_refused(void **state)
+{
+	static const task_fn forged[] = { cut_table, change_table, other_table };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+		const task_fn hostile[TASK_CNT] = { [TASK_TABLE] = forged[i] };
+		struct workers *w = workers__new(hostile);
+		struct elf_file *f = elf_file__open("/bin/sh");
+		struct table_request r = { .file = f, .whole = true };
+		struct cfi_table *t;
+
+		assert_int_equal(table_task__ask(w, &r, &t), -ECHILD);
+		assert_null(t);
+		assert_int_equal(stats_of(w).refused, 4);
+		elf_file__put(f);
+		workers__put(w);
+	}
+}
+
 #define KILLS	1000
 #define THREADS 4
 
@@ -445,5 +497,5 @@ RUN_TESTS(T(answers_are_small_or_large), T(a_worker_gets_the_files_that_it_wants
 	  T(a_worker_that_waits_for_its_file_is_ended), T(stopping_ends_requests_in_progress),
 	  T(a_worker_can_do_nothing_else), T(the_kernel_says_what_a_worker_lacks),
 	  T(workers_end_with_the_program), T(a_table_is_the_same_from_a_worker),
-	  T(a_table_of_another_build_id_is_refused), T(killed_workers_cost_no_answer),
-	  T(without_the_starter_requests_fail))
+	  T(a_table_of_another_build_id_is_refused), T(forged_tables_are_refused),
+	  T(killed_workers_cost_no_answer), T(without_the_starter_requests_fail))
