@@ -259,6 +259,36 @@ def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, sp
     assert by_collector == [] and by_workers != []
 
 
+# What a debugger makes of the workers' system calls, and what the collector says then. A worker writes tables, whose first eight
+# bytes are changed. It seals them by `fcntl`: their filter ends workers that skip a call. It sends them by `sendmsg`, too late.
+HOSTILE = {
+    "forged": ("write:poke_enter=@arg2=ffffffffffffffff", "the answer of a worker that read this file was refused"),
+    "unsealed": ("fcntl:retval=0", "the workers that read this file have ended"),
+    "silent": ("sendmsg:delay_enter=30000000", "reading this file takes too long"),
+}
+
+
+@needs_strace
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_workers_cost_names_and_no_row(start, spawn, compile_c, kind):
+    """Workers under a debugger answer nonsense, or nothing: the collector says so and goes on."""
+    change, message = HOSTILE[kind]
+    c = start("-p", "profile:u:199", "--no-cache", "traced")
+    starter = only_starter()
+    pids = [starter, *children(starter)]
+    call = change.partition(":")[0]
+    spawn("strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={change}", "-e", "signal=none", "-o", "/dev/null", "-p", ",".join(map(str, pids)), stderr=subprocess.DEVNULL)
+    wait_for(lambda: all(status_of(pid)["TracerPid"] != ["0"] for pid in pids))
+    wait_worked(0.5, spawn(compile_c(BUSY, name="traced")))
+    while message not in c.seen:
+        c.seen += c.next_line() or pytest.fail(c.seen)
+    r = c.stop()
+    assert r.returncode == 0, r.stderr
+    assert lost(r) == 0
+    assert r.one("SELECT count(*) FROM events WHERE kind = 'profile' AND ustack_id IS NOT NULL") > 50
+    assert r.one("SELECT count(*) FROM stacks WHERE list_contains(list_transform(ustack, lambda f: f.name), 'work')") == 0
+
+
 def test_without_the_sandbox_there_are_no_workers(start):
     c = start("-p", "profile:u:99", "--no-sandbox", "nothing")
     wait_for(lambda: starters() == [])
