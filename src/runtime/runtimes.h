@@ -56,7 +56,7 @@ struct runtimes_event {
 	bool last;
 };
 bool runtimes__merge(struct runtimes *, const struct runtimes_event *, struct trace *);
-/* Has the functions of an event's calls read whose stack cannot be walked yet. */
+/* Requests the functions of an event's calls. Called while its stack cannot be walked yet. */
 void runtimes__request(struct runtimes *, const struct process *, const struct event *);
 
 #endif
