@@ -76,6 +76,9 @@ struct capture_runtime {
 	__u32 frame_sz;	 /* bytes; not 0: Ruby's frames, which lie one after the other */
 	__u32 frame_off; /* bytes; not 0: frames are objects, and their words begin here */
 	__u32 place;	 /* enum capture_place */
+	/* bytes, plus 1: those words point to an array that has the state's address here; 0: they
+	 * have it themselves */
+	__u32 key_off;
 };
 
 /* Where the state is: the thread's own, or PHP's variable. state_off[0] is its address, or counts

@@ -41,6 +41,8 @@ static __always_inline __u64 calls__state(const struct user *u, const struct cap
 	state = user__word(u, tp + r->state_off[0]);
 	if (!state && r->state_off[1] != r->state_off[0])
 		state = user__word(u, tp + r->state_off[1]);
+	if (state && r->key_off)
+		state = user__word(u, state + r->key_off - 1);
 	id = state;
 	if (id && r->id_path[0])
 		id = user__word(u, id + r->id_path[0]);

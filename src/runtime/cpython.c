@@ -222,20 +222,12 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 {
 	uint64_t interpreter = remote__u64(r, state + l->at[AT_INTERPRETERS]);
 	struct thread_slot slot = { 0 };
-	int64_t off[2], self_off;
 
 	for (size_t i = 0; interpreter && !r->err && i < INTERPRETERS_MAX; i++) {
 		ask_threads(r, l, interpreter, &slot);
 		interpreter = remote__u64(r, interpreter + l->at[AT_INTERP_NEXT]);
 	}
-	if (!thread_slot__winners(&slot, off))
-		return -EAGAIN;
-	if (!thread_slot__self_off(r, &machine_native, slot.self, &self_off))
-		return -ENOTSUP;
-	c->self_off = self_off;
-	c->state_off[0] = self_off + off[0];
-	c->state_off[1] = self_off + off[1];
-	return 0;
+	return thread_slot__place(&slot, r, c);
 }
 
 /* The cookie of a code object is made of its first line, and the addresses of its name and lines,

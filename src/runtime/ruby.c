@@ -16,19 +16,11 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 {
 	uint64_t thread = remote__u64(r, ec + RUBY_EC_THREAD), native = thread;
 	struct thread_slot slot = { 0 };
-	int64_t off[2], self_off;
 
 	if (l->at[RUBY_THREAD_NATIVE] != RUBY_NONE)
 		native = remote__u64(r, thread + l->at[RUBY_THREAD_NATIVE]);
 	thread_slot__vote(&slot, r, remote__u64(r, native + l->at[RUBY_ID]), ec);
-	if (r->err || !thread_slot__winners(&slot, off))
-		return -EAGAIN;
-	if (!thread_slot__self_off(r, &machine_native, slot.self, &self_off))
-		return -ENOTSUP;
-	c->self_off = self_off;
-	c->state_off[0] = self_off + off[0];
-	c->state_off[1] = self_off + off[1];
-	return 0;
+	return r->err ? -EAGAIN : thread_slot__place(&slot, r, c);
 }
 
 static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/threadslot.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ bool thread_slot__self_off(struct remote *r, const struct machine *m, uint64_t s
 	struct remote chunks = { .mem = r->mem, .left = r->left };
 	uint64_t tp = m->descriptor_max ? 0 : self;
 
-	if (self % 16)
+	if (!tp && self % 16)
 		return false;
 	for (uint64_t at = 0; at < m->descriptor_max && !tp && !chunks.err; at += CHUNK)
 		tp = thread_pointer_in(&chunks, self + at);
@@ -75,12 +76,43 @@ static void vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_
 		s->votes[(size_t)(from + THREAD_SLOT_WINDOW) / 8 + i] += words[i] == who[1];
 }
 
+static void vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r, uint64_t array,
+			  uint64_t state)
+{
+	uint64_t words[THREAD_SLOT_KEYS];
+	struct remote part = { .mem = r->mem, .left = r->left };
+	bool there = remote__read(&part, array, words, sizeof(words));
+
+	r->left = part.left;
+	for (size_t i = 0; there && i < THREAD_SLOT_KEYS; i++)
+		votes[i] += words[i] == state;
+}
+
+#define KEY_VOTERS 4 /* the reads are many, and the place is the same in all threads */
+
+#define DTV 1 /* word of a descriptor, with glibc and musl: it may lie right before the variables \
+	       */
+
+/* A pointer to the descriptor itself is none to an array: what lies there depends on the thread. */
+static void vote_by_key(struct thread_slot *s, struct remote *r, const uint64_t who[2])
+{
+	uint64_t words[THREAD_SLOT_POINTERS];
+	struct remote part = { .mem = r->mem, .left = r->left };
+
+	if (s->voter_cnt > KEY_VOTERS || !remote__read(&part, who[0], words, sizeof(words)))
+		return;
+	for (size_t i = 0; i < THREAD_SLOT_POINTERS; i++)
+		if (i != DTV && words[i] && words[i] % 8 == 0 && words[i] != who[0])
+			vote_in_array(s->key_votes + i * THREAD_SLOT_KEYS, r, words[i], who[1]);
+}
+
 void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, uint64_t state)
 {
 	s->voter_cnt++;
 	if (!self || self % 8 || r->err)
 		return;
 	s->self = self;
+	vote_by_key(s, r, (const uint64_t[]){ self, state });
 	for (int from = -THREAD_SLOT_WINDOW; from < THREAD_SLOT_WINDOW; from += CHUNK)
 		vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
 }
@@ -106,7 +138,7 @@ static int64_t offset_of(size_t word)
  * the thread pointer and stay as long as the thread does. Thread-local variables are below: one of
  * them may be empty while the thread waits.
  */
-bool thread_slot__winners(const struct thread_slot *s, int64_t off[2])
+static bool find_words(const struct thread_slot *s, int64_t off[2])
 {
 	size_t first = best_below(s, THREAD_SLOT_WORDS), second = best_below(s, first);
 
@@ -114,4 +146,36 @@ bool thread_slot__winners(const struct thread_slot *s, int64_t off[2])
 	if (first && s->votes[second] == s->votes[first])
 		off[1] = offset_of(second);
 	return s->votes[first] > 0;
+}
+
+/* With glibc there is no such array near the beginning of a descriptor. */
+static bool find_key(const struct thread_slot *s, int64_t off[2], uint32_t *key_off)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < THREAD_SLOT_POINTERS * THREAD_SLOT_KEYS; i++)
+		if (s->key_votes[i] > s->key_votes[best])
+			best = i;
+	off[0] = off[1] = (int64_t)(best / THREAD_SLOT_KEYS * 8);
+	*key_off = (uint32_t)(best % THREAD_SLOT_KEYS * 8 + 1);
+	return s->key_votes[best];
+}
+
+int thread_slot__place(const struct thread_slot *s, struct remote *r, struct capture_runtime *c)
+{
+	int64_t off[2], self_off;
+	uint32_t key_off = 0;
+
+	if (!find_key(s, off, &key_off)) {
+		key_off = 0;
+		if (!find_words(s, off))
+			return -EAGAIN;
+	}
+	if (!thread_slot__self_off(r, &machine_native, s->self, &self_off))
+		return -ENOTSUP;
+	c->self_off = self_off;
+	c->state_off[0] = self_off + off[0];
+	c->state_off[1] = self_off + off[1];
+	c->key_off = key_off;
+	return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef RUNTIME_THREADSLOT_H
 #define RUNTIME_THREADSLOT_H
 
+#include "bpf/config.h"
 #include "event/machine.h"
 #include "runtime/remote.h"
 
@@ -14,9 +15,15 @@
 #define THREAD_SLOT_VOTERS 32
 #define THREAD_SLOT_WORDS  (2 * THREAD_SLOT_WINDOW / 8)
 
+#define THREAD_SLOT_POINTERS 32 /* words from the descriptor on */
+#define THREAD_SLOT_KEYS     128
+
 struct thread_slot {
 	uint64_t self; /* pthread_self() of a thread that voted */
 	uint8_t votes[THREAD_SLOT_WORDS];
+	/* For words of an array to which a word of the descriptor points: musl keeps there what
+	 * pthread_setspecific() sets. */
+	uint8_t key_votes[THREAD_SLOT_POINTERS * THREAD_SLOT_KEYS];
 	size_t voter_cnt;
 };
 
@@ -27,8 +34,8 @@ bool thread_slot__self_off(struct remote *, const struct machine *, uint64_t sel
 bool thread_slot__wants_more(const struct thread_slot *);
 /* One thread: what pthread_self() is in it, and the address of its state. */
 void thread_slot__vote(struct thread_slot *, struct remote *, uint64_t self, uint64_t state);
-/* Sets both to the two best places with the same number of votes; to the same if there is one.
- * Returns false without votes. */
-bool thread_slot__winners(const struct thread_slot *, int64_t off[2]);
+/* Sets where BPF finds the state: .self_off, .state_off, .key_off. Returns 0, -EAGAIN without
+ * votes, or -ENOTSUP if the thread pointer is not found. */
+int thread_slot__place(const struct thread_slot *, struct remote *, struct capture_runtime *);
 
 #endif

@@ -134,6 +134,7 @@ static void finds_the_slot_of_a_thread(void **state)
 	assert_int_equal(l.version, 0x30b);
 	assert_int_equal(c.state_off[0], 792);
 	assert_int_equal(c.state_off[1], 792);
+	assert_int_equal(c.key_off, 0);
 	assert_int_equal(c.id_off, 152);
 	assert_int_equal(c.indirect, 8);
 	close(fd);
@@ -151,6 +152,32 @@ static void takes_both_of_two_slots(void **state)
 	assert_int_equal(locate(fd, &l, &c), 0);
 	assert_int_equal(c.state_off[0], -32);
 	assert_int_equal(c.state_off[1], -40);
+	close(fd);
+}
+
+/* musl: the first thread's values lie elsewhere, and those of the others above their descriptors.
+ */
+static void finds_the_state_in_an_array_of_musl(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__threads(fd, 2, 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t self = FAKE_SELF + i * 65536, values = self + (i ? 200 : 40000);
+
+		fake__word(fd, self, self);
+		fake__word(fd, self + 8, self - 1000); /* before a thread-local variable */
+		fake__word(fd, self - 504, FAKE_THREADS + i * 4096);
+		fake__word(fd, self + 128, values);
+		fake__word(fd, values + 16, FAKE_THREADS + i * 4096);
+	}
+	assert_int_equal(locate(fd, &l, &c), 0);
+	assert_int_equal(c.state_off[0], 128);
+	assert_int_equal(c.state_off[1], 128);
+	assert_int_equal(c.key_off, 17);
 	close(fd);
 }
 
@@ -176,8 +203,10 @@ static void finds_the_thread_pointer_above_a_descriptor(void **state)
 	r = remote_of(fd);
 	assert_true(thread_slot__self_off(&r, &machine_aarch64, FAKE_SELF, &off));
 	assert_int_equal(off, -1856);
-	assert_true(thread_slot__self_off(&r, &machine_x86_64, FAKE_SELF, &off));
-	assert_int_equal(off, 0);
+	for (uint64_t self = FAKE_SELF; self <= FAKE_SELF + 8; self += 8) { /* musl: by 8 */
+		assert_true(thread_slot__self_off(&r, &machine_x86_64, self, &off));
+		assert_int_equal(off, 0);
+	}
 	close(fd);
 }
 
@@ -424,6 +453,7 @@ RUN_TESTS(cmocka_unit_test(reads_names_and_lines), cmocka_unit_test(cleans_names
 	  cmocka_unit_test(bounds_what_claims_to_be_large),
 
 	  cmocka_unit_test(finds_the_slot_of_a_thread), cmocka_unit_test(takes_both_of_two_slots),
+	  cmocka_unit_test(finds_the_state_in_an_array_of_musl),
 	  cmocka_unit_test(finds_the_thread_pointer_above_a_descriptor),
 	  cmocka_unit_test(waits_for_a_runtime_that_has_not_started),
 	  cmocka_unit_test(names_an_unknown_version),
