@@ -134,22 +134,28 @@ demo: setup
 test:
 	@tools/setup packages
 	@$(MAKE) --no-print-directory -j$$(($(JOBS) + 1)) setup-tests check-build # builds while it fetches what the tests need
-	@tests/run
+	@$(RUN_ALL)
 
 ## check: lint, build and run every test, without set-up
 check:
 	@$(MAKE) --no-print-directory -j$(JOBS) check-build
-	@tests/run
+	@$(RUN_ALL)
 
 # One make for all of it, so that no CPU waits for the last job of a part.
 .PHONY: check-build san-build
-check-build: lint all unit-build san-build
+check-build: lint all plain-build san-build
 san-build:
 	@$(MAKE) --no-print-directory SAN=address,undefined unit-build
 
 ## unit: build and run the unit tests only
 unit: unit-build
 	@BUILDS=$(BUILD) tests/run unit
+
+# Every unit test runs with sanitizers. Those that check less then, and those of the running machine, run without, too.
+PLAIN_TESTS = $(filter $(BUILD)/tests/test_capture% $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -lE 'SANITIZED|workers_scene' tests/unit/test_*.c)),$(UNIT_TESTS))
+RUN_ALL = PLAIN='$(notdir $(PLAIN_TESTS))' tests/run
+.PHONY: plain-build
+plain-build: $(PLAIN_TESTS) $(TEST_TOOLS) shadow-build
 
 .PHONY: unit-build
 unit-build: $(UNIT_TESTS) $(TEST_TOOLS) $(if $(SAN),,shadow-build)
