@@ -18,6 +18,8 @@ static inline void script__check(struct script_function *f)
 	FUZZ_CHECK(f->cnt <= SCRIPT_PLACES_MAX);
 	for (size_t i = 1; i < f->cnt; i++)
 		FUZZ_CHECK(f->places[i - 1].off < f->places[i].off);
+	for (size_t i = 1; i < f->copy_cnt; i++)
+		FUZZ_CHECK(f->copies[i - 1] <= f->copies[i]);
 	if (script_function__line(f, f->start, &line))
 		FUZZ_CHECK(f->sz > 0);
 	FUZZ_CHECK(!f->script.name == !f->script.module);
