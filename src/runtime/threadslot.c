@@ -90,9 +90,8 @@ static void vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r, uin
 
 #define KEY_VOTERS 4 /* the reads are many, and the place is the same in all threads */
 
-#define DTV                                                                                   \
-	1 /* word of a descriptor, with glibc and musl: it may lie right before the variables \
-	   */
+/* Word of a descriptor, with glibc and musl: thread-local variables may lie right behind the DTV. */
+#define DTV 1
 
 /* A pointer to the descriptor itself is none to an array: what lies there depends on the thread. */
 static void vote_by_key(struct thread_slot *s, struct remote *r, const uint64_t who[2])
