@@ -90,7 +90,7 @@ static void vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r, uin
 
 #define KEY_VOTERS 4 /* the reads are many, and the place is the same in all threads */
 
-/* Word of a descriptor, with glibc and musl: thread-local variables may lie right behind the DTV. */
+/* Word of a descriptor, with glibc and musl. Thread-local variables may lie behind the DTV. */
 #define DTV 1
 
 /* A pointer to the descriptor itself is none to an array: what lies there depends on the thread. */
