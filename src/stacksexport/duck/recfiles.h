@@ -42,8 +42,8 @@ const char *recfiles__root(void);
 /* Returns true if a collector writes a recording into this folder. */
 bool recfiles__is_written(const char *folder);
 
-/* Returns the batches from number `from` on whose files of events have together at least `sz`
- * bytes; all that follow, if they are smaller. Borrowed from `all`: do not free them. */
+/* Returns batches from number `from` on, until their files of events have `sz` bytes together.
+ * They are borrowed from `all`: do not free them. */
 struct recfiles recfiles__part(const struct recfiles *all, size_t from, off_t sz);
 
 void recfiles__free(struct recfiles *);

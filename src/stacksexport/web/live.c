@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/monotonic.h"
@@ -32,23 +31,6 @@ static size_t count_batches(const char *folder)
 	if (cnt >= 0)
 		free(entries);
 	return cnt > 0 ? (size_t)cnt : 0;
-}
-
-/* Waits until it is time to look again. Returns false if the program ends. */
-static bool live_wait(struct source *s, uint64_t ns)
-{
-	struct timespec until;
-	bool ends;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)((until.tv_nsec + (int64_t)ns) / 1000000000);
-	until.tv_nsec = (until.tv_nsec + (int64_t)ns) % 1000000000;
-	pthread_mutex_lock(&s->lock);
-	while (!s->ends && pthread_cond_timedwait(&s->changed, &s->lock, &until) != ETIMEDOUT)
-		;
-	ends = s->ends;
-	pthread_mutex_unlock(&s->lock);
-	return !ends;
 }
 
 /* Returns the batches that `known` does not have; borrowed from `all`, which is sorted like
@@ -93,7 +75,7 @@ void live__follow(struct source *s)
 	bool written = true;
 	int err = 0;
 
-	while (written && !err && live_wait(s, rest_ns)) {
+	while (written && !err && source__wait(s, rest_ns)) {
 		uint64_t begin_ns = monotonic__ns();
 
 		written = recfiles__is_written(folder); /* the last batch is there by then */

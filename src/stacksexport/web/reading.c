@@ -148,9 +148,11 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 	return err;
 }
 
-static int read_stacks_of(struct source *s, struct db *db)
+static int read_stacks_of(struct source *s, struct db *db, bool in_background)
 {
-	struct running_task task = { .what = "stacks", .connection = db->connection };
+	struct running_task task = { .what = "stacks",
+				     .connection = db->connection,
+				     .in_background = in_background };
 	duckdb_prepared_statement prepared = NULL;
 	char *sql = share__read("sql/view/load_stacks.sql");
 	int err = sql ? db__prepare(db, sql, &prepared) : -ENOENT;
@@ -170,7 +172,7 @@ static int read_stacks(struct source *s)
 	int err = db__connect_again(&s->request.db, &db);
 
 	if (!err)
-		err = read_stacks_of(s, &db);
+		err = read_stacks_of(s, &db, false);
 	if (err)
 		reading_failed(s, 1u << PART_STACKS, NULL);
 	duckdb_disconnect(&db.connection);
@@ -237,14 +239,14 @@ static int again_load(struct source *s, struct db *db)
 /* Reads the stacks first, so that they exist before the rows that refer to them. */
 static int again_read(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
 {
-	struct running_task task = { .what = "more batches" };
+	struct running_task task = { .what = "more batches", .in_background = true };
 	struct db db = { 0 };
 	int err = db__connect_again(&s->request.db, &db);
 
 	if (!err)
 		err = db__set_files(&db, fresh);
 	if (!err)
-		err = read_stacks_of(s, &db);
+		err = read_stacks_of(s, &db, true);
 	if (!err)
 		err = db__set_files(&db, all);
 	task.connection = db.connection;

@@ -75,10 +75,14 @@ void running__destroy(struct running *r)
 
 void running__begin(struct running *r, struct running_task *t)
 {
+	struct running_task **at = &r->tasks;
+
 	t->begin_ns = monotonic__ns();
 	pthread_mutex_lock(&r->lock);
-	t->next = r->tasks;
-	r->tasks = t;
+	while (t->in_background && *at)
+		at = &(*at)->next;
+	t->next = *at;
+	*at = t;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -92,6 +96,16 @@ void running__end(struct running *r, struct running_task *t)
 		at = &(*at)->next;
 	*at = t->next;
 	pthread_mutex_unlock(&r->lock);
+}
+
+bool running__is_asked(struct running *r)
+{
+	bool is_asked;
+
+	pthread_mutex_lock(&r->lock);
+	is_asked = r->tasks && !r->tasks->in_background;
+	pthread_mutex_unlock(&r->lock);
+	return is_asked;
 }
 
 void running__cancel(struct running *r)

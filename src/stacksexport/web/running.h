@@ -16,6 +16,7 @@ struct running_task {
 	duckdb_connection connection; /* the connection it uses; NULL: none */
 	uint64_t begin_ns, limit_ns;  /* limit_ns 0: no limit */
 	bool can_cancel;
+	bool in_background; /* no request waits for it */
 };
 
 struct running {
@@ -34,13 +35,16 @@ void running__destroy(struct running *);
 void running__begin(struct running *, struct running_task *);
 void running__end(struct running *, struct running_task *);
 
+/* Returns whether a request is being answered. */
+bool running__is_asked(struct running *);
+
 /* Interrupts all tasks that can be cancelled. */
 void running__cancel(struct running *);
 
 /* Interrupts all tasks, because the program ends. */
 void running__stop(struct running *);
 
-/* Appends an array: what, fraction, ms. */
+/* Appends an array: what, fraction, ms; those in the background last. */
 void running__show(struct running *, struct buf *);
 
 #endif

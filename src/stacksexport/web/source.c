@@ -42,6 +42,22 @@ int source__await(struct source *s, enum source_part part)
 	return err;
 }
 
+bool source__wait(struct source *s, uint64_t ns)
+{
+	struct timespec until;
+	bool ends;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)((until.tv_nsec + (int64_t)ns) / 1000000000);
+	until.tv_nsec = (until.tv_nsec + (int64_t)ns) % 1000000000;
+	pthread_mutex_lock(&s->lock);
+	while (!s->ends && pthread_cond_timedwait(&s->changed, &s->lock, &until) != ETIMEDOUT)
+		;
+	ends = s->ends;
+	pthread_mutex_unlock(&s->lock);
+	return !ends;
+}
+
 /* ---- connections ---------------------------------------------------------------------------- */
 
 /* Each request has its own connection while its query runs. */

@@ -28,7 +28,7 @@ struct source {
 	pthread_cond_t changed;
 	unsigned done, failed; /* 1 << enum source_part */
 	char error[256];
-	bool live, ends; /* live: the collector still writes it; ends: the program ends */
+	bool live, ends;     /* live: the collector still writes it; ends: the program ends */
 	bool partial, stuck; /* steps.h: only its begin is shown; stuck: the rest cannot be read */
 	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
@@ -46,6 +46,9 @@ void source__close(struct source *);
 
 /* Waits until a part has been read. Returns 0, or -EIO with the reason in `error`. */
 int source__await(struct source *, enum source_part);
+
+/* Waits that long in the reader's thread. Returns false if the program ends. */
+bool source__wait(struct source *, uint64_t ns);
 
 /* A query of a request. */
 struct source_query {

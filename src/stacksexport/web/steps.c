@@ -2,11 +2,18 @@
 #include "stacksexport/web/steps.h"
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "stacksexport/web/reading.h"
 
 #define STEP_SZ	   (16 << 20) /* files of events: 0.7 million rows */
 #define STEP_TIMES 8
 #define REST_TIMES 4 /* a step of a larger part than 1 of this many reads all */
+
+/* The page asks for its first view before the next step slows down the answers: it has this long to
+ * begin, and to be answered. */
+#define ASK_NS	  2000000000ull
+#define ANSWER_NS 30000000000ull
+#define LOOK_NS	  50000000ull
 
 /* A part of the recording that is selected may lie behind the first step. */
 static bool steps_wanted(const struct source *s)
@@ -49,6 +56,21 @@ static void steps_state(struct source *s, bool partial, bool stuck)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Waits until the page has asked for nothing for a while. Returns false if the program ends. */
+static bool steps_await_quiet(struct source *s)
+{
+	uint64_t begin_ns = monotonic__ns(), asked_ns = begin_ns, now_ns = begin_ns;
+	bool goes_on = true;
+
+	while (goes_on && now_ns - asked_ns < ASK_NS && now_ns - begin_ns < ANSWER_NS) {
+		goes_on = source__wait(s, LOOK_NS);
+		now_ns = monotonic__ns();
+		if (running__is_asked(s->running))
+			asked_ns = now_ns;
+	}
+	return goes_on;
+}
+
 void steps__read_rest(struct source *s)
 {
 	unsigned number = 1;
@@ -56,7 +78,7 @@ void steps__read_rest(struct source *s)
 
 	if (!s->partial)
 		return;
-	while (!err && s->request.db.files->cnt < s->request.files.cnt) {
+	while (!err && s->request.db.files->cnt < s->request.files.cnt && steps_await_quiet(s)) {
 		const struct recfiles *step = steps_next(s, number++);
 
 		/* Which of a stack's rows counts depends on all files of a query: all are read. */
