@@ -89,8 +89,8 @@ struct export_options {
 	const char *every;     /* merge --every */
 	const char *max_spool; /* push --max-spool */
 	bool follow, remove;
-	/* Set by the subcommand: new batches are read as they come; a large recording is shown while
-	 * it is read. */
+	/* Set by the subcommand: new batches are read as they come; a large recording is shown
+	 * while it is read. */
 	bool follows, in_steps;
 	uint64_t given; /* enum export_option */
 };
