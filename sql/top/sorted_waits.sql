@@ -27,9 +27,9 @@ WHERE state != 'idle' AND length_class IS NOT NULL
 GROUP BY ALL;
 
 -- Waits by group and function, with the lengths of those for work, or of the others. `waits` is a table with group_name,
--- stack_id, count, max_ns, blocked_ns and runnable_ns. self: the function waited; total: it or a function that it called waited, a recursive
--- function counts once. Intervals without a stack are [no stack]. call: the function that was called to wait, the one with
--- the most time.
+-- stack_id, count, max_ns, blocked_ns and runnable_ns. self: the function waited; total: it or a function that it called
+-- waited, a recursive function counts once. Intervals without a stack are [no stack]. call: the function that was called to
+-- wait, the one with the most time.
 CREATE OR REPLACE MACRO functions_of_waits(waits, for_work) AS TABLE
 WITH of_stacks AS (
     SELECT

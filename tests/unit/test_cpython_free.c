@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* CPython without a GIL: its objects begin with more words, and threads have copies of the code. */
+/* src/runtime/cpython_code.c: CPython without a GIL. Its objects begin with more words, and threads
+ * have copies of the code. */
 #include "test.h"
 
 #include "fakepython.h"
