@@ -264,31 +264,45 @@ static int compare_addresses(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Drops the zeros of ascending addresses, and their memory, which nothing counts. */
+static void cpython_code__keep_copies(struct script_function *f, size_t cnt)
+{
+	size_t none = SEARCH_COUNT(f->copies, cnt, c, !*c);
+	uint64_t *kept;
+
+	f->copy_cnt = cnt - none;
+	if (f->copy_cnt == 0) {
+		free(f->copies);
+		f->copies = NULL;
+		return;
+	}
+	memmove(f->copies, f->copies + none, f->copy_cnt * sizeof(*f->copies));
+	kept = realloc(f->copies, f->copy_cnt * sizeof(*f->copies));
+	f->copies = kept ? kept : f->copies;
+}
+
 /* In free-threaded builds from 3.14 on, each thread executes a copy of its own: the array has their
  * number and addresses, 0 for a thread that has not called the function. */
-static int read_copies(struct remote *r, const struct runtime_layout *l, uint64_t code,
-		       struct script_function *f)
+static int cpython_code__read_copies(struct remote *r, const struct runtime_layout *l,
+				     uint64_t code, struct script_function *f)
 {
 	uint64_t array = remote__u64(r, code + l->at[AT_CODE_COPIES]);
 	uint64_t cnt = array ? remote__u64(r, array) : 0;
-	size_t none;
 
 	f->is_copied = true;
-	if (r->err || cnt > COPIES_MAX)
+	if (r->err || cnt == 0 || cnt > COPIES_MAX)
 		return r->err ? -EFAULT : 0;
-	f->copies = calloc(cnt + 1, sizeof(*f->copies));
+	f->copies = calloc(cnt, sizeof(*f->copies));
 	if (!f->copies)
 		return -ENOMEM;
 	if (!remote__read(r, array + sizeof(cnt), f->copies, cnt * sizeof(*f->copies)))
 		return -EFAULT;
 	qsort(f->copies, cnt, sizeof(*f->copies), compare_addresses);
-	none = SEARCH_COUNT(f->copies, cnt, c, !*c);
-	f->copy_cnt = cnt - none;
-	memmove(f->copies, f->copies + none, f->copy_cnt * sizeof(*f->copies));
+	cpython_code__keep_copies(f, cnt);
 	return 0;
 }
 
-static bool has_copies(const struct runtime_layout *l)
+static bool cpython_code__has_copies(const struct runtime_layout *l)
 {
 	return l->at[AT_CODE_COPIES] && l->at[AT_CODE_COPIES] != AT_NONE;
 }
@@ -303,7 +317,7 @@ int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t cod
 	find_bytes(r, l, code, f);
 	f->first_line = remote__u32(r, code + l->at[AT_CODE_FIRST_LINE]);
 	err = r->err ? -EFAULT : read_names(r, l, code, f);
-	if (!err && has_copies(l))
-		err = read_copies(r, l, code, f);
+	if (!err && cpython_code__has_copies(l))
+		err = cpython_code__read_copies(r, l, code, f);
 	return err ? err : read_lines(r, l, code, f);
 }

@@ -82,7 +82,7 @@ int script_function__add(struct script_function *f, uint32_t off, uint32_t line)
 }
 
 /* Returns where the code begins that has `instr`, if any has it. */
-static uint64_t start_of(const struct script_function *f, uint64_t instr)
+static uint64_t script_function__start_of(const struct script_function *f, uint64_t instr)
 {
 	size_t lo;
 
@@ -94,12 +94,12 @@ static uint64_t start_of(const struct script_function *f, uint64_t instr)
 
 bool script_function__has(const struct script_function *f, uint64_t instr)
 {
-	return instr - start_of(f, instr) < f->sz;
+	return instr - script_function__start_of(f, instr) < f->sz;
 }
 
 bool script_function__line(const struct script_function *f, uint64_t instr, uint32_t *line)
 {
-	uint64_t off = instr - start_of(f, instr);
+	uint64_t off = instr - script_function__start_of(f, instr);
 	size_t lo;
 
 	*line = 0;

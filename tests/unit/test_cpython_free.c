@@ -3,6 +3,8 @@
  * have copies of the code. */
 #include "test.h"
 
+#include <malloc.h>
+
 #include "fakepython.h"
 
 static struct remote remote_of(int fd)
@@ -51,6 +53,46 @@ static void bounds_a_number_of_copies(void **state)
 	close(fd);
 }
 
+#define COPIES 16000 /* 128,000 bytes of addresses */
+
+/* Reads a function with so many addresses of copies, of which only the last may not be 0. */
+static void read_with_zeros(uint64_t last, struct script_function *f)
+{
+	static uint64_t copies[COPIES];
+	struct runtime_layout l = fake__free_threaded();
+	int fd = fake__new();
+	struct remote r = remote_of(fd);
+
+	copies[COPIES - 1] = last;
+	fake__code(fd, &l);
+	fake__copies(fd, &l, copies, COPIES);
+	assert_int_equal(cpython.read(&r, &l, FAKE_CODE, f), 0);
+	close(fd);
+}
+
+static void zeros_instead_of_copies_take_no_memory(void **state)
+{
+	struct script_function f = { 0 };
+
+	(void)state;
+	read_with_zeros(0, &f);
+	assert_int_equal(f.copy_cnt, 0);
+	assert_null(f.copies);
+	script_function__free(&f);
+}
+
+static void zeros_among_copies_take_no_memory(void **state)
+{
+	struct script_function f = { 0 };
+
+	(void)state;
+	read_with_zeros(0x300000, &f);
+	assert_int_equal(f.copy_cnt, 1);
+	assert_int_equal(f.copies[0], 0x300000);
+	assert_in_range(malloc_usable_size(f.copies), sizeof(*f.copies), 64);
+	script_function__free(&f);
+}
+
 /* As 3.14.8 says it when it is built with --disable-gil. */
 static void takes_the_offsets_of_a_free_threaded_build(void **state)
 {
@@ -92,4 +134,6 @@ static void takes_the_offsets_of_a_free_threaded_build(void **state)
 
 RUN_TESTS(cmocka_unit_test(a_function_has_lines_in_all_copies_of_its_code),
 	  cmocka_unit_test(bounds_a_number_of_copies),
+	  cmocka_unit_test(zeros_instead_of_copies_take_no_memory),
+	  cmocka_unit_test(zeros_among_copies_take_no_memory),
 	  cmocka_unit_test(takes_the_offsets_of_a_free_threaded_build))
