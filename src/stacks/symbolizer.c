@@ -14,6 +14,7 @@
 #include "base/priority.h"
 #include "base/thread.h"
 #include "stacks/mangled.h"
+#include "stacks/stackqueue.h"
 
 #define WAITING_FRAMES_MAX (1u << 20) /* some 100 MB */
 #define HAND_MAX	   64	      /* stacks that are named together */
@@ -29,10 +30,6 @@
  * needs them. */
 #define GROUP_NS 500000000
 
-struct queue {
-	struct stack_job *first, **last;
-};
-
 /* The thread that finds names. It reads no file itself; jobs do. */
 struct symbolizer {
 	pthread_t thread;
@@ -42,9 +39,9 @@ struct symbolizer {
 	struct mangled_names mangled;
 	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
-	struct queue todo, done;
-	struct queue parked;		  /* stacks that wait for jobs */
-	struct queue grouped;		  /* stacks that lack only the readable form of names */
+	struct stack_queue todo, done;
+	struct stack_queue parked;	  /* stacks that wait for jobs */
+	struct stack_queue grouped;	  /* stacks that lack only the readable form of names */
 	struct stack_job *hand[HAND_MAX]; /* stacks that are being named, together */
 	size_t hand_cnt;
 	size_t todo_frames, parked_cnt, grouped_cnt;
@@ -59,24 +56,6 @@ struct symbolizer {
 static size_t stack_job__sz(const struct stack_job *j)
 {
 	return sizeof(*j) + j->cnt * sizeof(*j->frames);
-}
-
-static void queue__put(struct queue *q, struct stack_job *j)
-{
-	j->next = NULL;
-	if (!q->first)
-		q->last = &q->first;
-	*q->last = j;
-	q->last = &j->next;
-}
-
-static struct stack_job *queue__take(struct queue *q)
-{
-	struct stack_job *j = q->first;
-
-	if (j)
-		q->first = j->next;
-	return j;
 }
 
 int symbolizer__symbol(struct symbolizer *s, struct elf_file *f, uint64_t vaddr,
@@ -188,17 +167,17 @@ static void wait_for_work(struct symbolizer *s)
 
 static void finish(struct symbolizer *s, struct stack_job *j)
 {
-	queue__put(&s->done, j);
+	stack_queue__put(&s->done, j);
 	bell__ring(&s->changed);
 }
 
 /* Keeps a stack that has all of its other names until its readable names are asked for. Must hold
  * the lock. */
-static void group(struct symbolizer *s, struct stack_job *j)
+static void put_in_group(struct symbolizer *s, struct stack_job *j)
 {
 	if (!s->grouped_cnt++)
 		s->grouped_ns = monotonic__ns() + GROUP_NS;
-	queue__put(&s->grouped, j);
+	stack_queue__put(&s->grouped, j);
 }
 
 /* Must hold the lock. */
@@ -213,7 +192,7 @@ static void finish_grouped(struct symbolizer *s)
 {
 	while (group_is_due(s)) {
 		for (; s->grouped_cnt && s->hand_cnt < HAND_MAX; s->grouped_cnt--)
-			s->hand[s->hand_cnt++] = queue__take(&s->grouped);
+			s->hand[s->hand_cnt++] = stack_queue__take(&s->grouped);
 		pthread_mutex_unlock(&s->lock);
 		mangled_names__of_files(&s->mangled, s->hand, s->hand_cnt);
 		pthread_mutex_lock(&s->lock);
@@ -237,10 +216,10 @@ static void try_names(struct symbolizer *s)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->hand_cnt; i++) {
 		if (!named[i]) {
-			queue__put(&s->parked, s->hand[i]);
+			stack_queue__put(&s->parked, s->hand[i]);
 			s->parked_cnt++;
 		} else {
-			(mangled_names__lacks(s->hand[i]) ? group : finish)(s, s->hand[i]);
+			(mangled_names__lacks(s->hand[i]) ? put_in_group : finish)(s, s->hand[i]);
 		}
 	}
 	s->hand_cnt = 0;
@@ -263,7 +242,7 @@ static void retry_parked(struct symbolizer *s)
 	s->passed_ns = now_ns;
 	while (cnt > 0 && s->parked.first) {
 		for (; cnt > 0 && s->parked.first && s->hand_cnt < HAND_MAX; cnt--) {
-			s->hand[s->hand_cnt++] = queue__take(&s->parked);
+			s->hand[s->hand_cnt++] = stack_queue__take(&s->parked);
 			s->parked_cnt--;
 		}
 		try_names(s);
@@ -274,7 +253,7 @@ static void retry_parked(struct symbolizer *s)
 static void do_next(struct symbolizer *s)
 {
 	while (s->todo.first && s->hand_cnt < HAND_MAX) {
-		struct stack_job *j = queue__take(&s->todo);
+		struct stack_job *j = stack_queue__take(&s->todo);
 
 		s->todo_frames -= j->cnt;
 		j->since_ns = monotonic__ns();
@@ -343,10 +322,9 @@ struct symbolizer *symbolizer__new(struct jit *jit, struct workers *workers)
 /* ---- the thread that submits --------------------------------------------------------------------
  */
 
+/* The thread may have put back stacks that it had in hand when symbolizer__wait() gave up. */
 void symbolizer__free(struct symbolizer *s)
 {
-	struct stack_job *j;
-
 	if (!s)
 		return;
 	symbolizer__wait(s, END_NS);
@@ -356,8 +334,10 @@ void symbolizer__free(struct symbolizer *s)
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
 	jobs__free(s->jobs);
-	while ((j = queue__take(&s->done)) != NULL)
-		stack_job__free(j);
+	stack_queue__clear(&s->todo);
+	stack_queue__clear(&s->parked);
+	stack_queue__clear(&s->grouped);
+	stack_queue__clear(&s->done);
 	pthread_mutex_destroy(&s->names);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -378,7 +358,7 @@ bool symbolizer__submit(struct symbolizer *s, struct stack_job *j)
 		s->pending++;
 		s->sz += stack_job__sz(j);
 		s->todo_frames += j->cnt;
-		queue__put(&s->todo, j);
+		stack_queue__put(&s->todo, j);
 		if (s->asleep)
 			bell__ring(&s->changed);
 		s->asleep = false;
@@ -394,7 +374,7 @@ struct stack_job *symbolizer__take(struct symbolizer *s)
 	if (!s->pending)
 		return NULL;
 	pthread_mutex_lock(&s->lock);
-	j = queue__take(&s->done);
+	j = stack_queue__take(&s->done);
 	pthread_mutex_unlock(&s->lock);
 	if (j) {
 		s->pending--;
@@ -414,11 +394,11 @@ size_t symbolizer__sz(const struct symbolizer *s)
 }
 
 /* Finishes all stacks of the queue with the names found so far. */
-static void give_up(struct symbolizer *s, struct queue *q)
+static void give_up(struct symbolizer *s, struct stack_queue *q)
 {
 	struct stack_job *j;
 
-	while ((j = queue__take(q)) != NULL) {
+	while ((j = stack_queue__take(q)) != NULL) {
 		j->gave_up = true;
 		finish(s, j);
 	}

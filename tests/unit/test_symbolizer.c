@@ -319,26 +319,37 @@ static void submit_cpp(struct rig *r, struct elf_file *f, uint64_t nth)
 	assert_true(symbolizer__submit(r->symbolizer, make_cpp_job(f, vaddr)));
 }
 
+/* Waits for a finished stack without symbolizer__wait(), which lets none wait for others. */
+static struct stack_job *take_next(struct rig *r)
+{
+	uint64_t until_ns = monotonic__ns() + PATIENT_NS;
+	struct stack_job *j;
+
+	while (!(j = symbolizer__take(r->symbolizer)) && monotonic__ns() < until_ns)
+		sched_yield();
+	assert_non_null(j);
+	return j;
+}
+
 /* Waits for a stack that lacks no readable name. */
 static void take_plain(struct rig *r)
 {
 	struct stack_job *j;
 
 	assert_true(symbolizer__submit(r->symbolizer, make_job(r, 7)));
-	while (!(j = symbolizer__take(r->symbolizer)))
-		sched_yield();
+	j = take_next(r);
 	check(j, 7);
 	stack_job__free(j);
 }
 
-#define SOON_NS 300000000 /* on an overloaded machine, two requests are right, too */
+#define SOON_NS 300000000 /* less than stacks wait for others */
 
 static void stacks_of_different_moments_share_a_request(void **state)
 {
 	struct rig *r = *state;
 	struct elf_file *f = elf_file__open(CPP);
 	struct workers_stats before, after;
-	uint64_t begin_ns;
+	uint64_t begin_ns, took_ns;
 
 	if (!f)
 		skip_because("there is no %s", CPP);
@@ -352,12 +363,16 @@ static void stacks_of_different_moments_share_a_request(void **state)
 	take_plain(r); /* the stack before is still there */
 	submit_cpp(r, f, 2);
 	symbolizer__wait(r->symbolizer, PATIENT_NS);
+	took_ns = monotonic__ns() - begin_ns;
 	workers__stats(r->workers, &after);
-	if (monotonic__ns() - begin_ns < SOON_NS)
-		assert_int_equal(after.asked - before.asked, 1);
 	for (size_t i = 0; i < 2; i++)
 		stack_job__free(symbolizer__take(r->symbolizer));
 	elf_file__put(f);
+	assert_in_range(after.asked - before.asked, 1, 2);
+	if (after.asked - before.asked == 2 && took_ns >= SOON_NS)
+		skip_because("the machine was too busy: the stacks took %d ms",
+			     (int)(took_ns / 1000000));
+	assert_int_equal(after.asked - before.asked, 1);
 }
 
 static void readable_names_come_without_a_wait_for_all(void **state)
@@ -369,8 +384,7 @@ static void readable_names_come_without_a_wait_for_all(void **state)
 	if (!f)
 		skip_because("there is no %s", CPP);
 	submit_cpp(r, f, 0);
-	while (!(j = symbolizer__take(r->symbolizer)))
-		sched_yield();
+	j = take_next(r);
 	assert_false(j->gave_up || mangled_names__lacks(j));
 	stack_job__free(j);
 	elf_file__put(f);
