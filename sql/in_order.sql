@@ -11,7 +11,7 @@ FROM following($$
         timestamp - duration AS next_begin, runnable - least(runnable, coalesce(gaps, 0)) AS next_waited
     FROM all_events
     WHERE kind = 'switch'
-$$)
+$$, len(getvariable('events_files')))
 WHERE next_begin IS NOT NULL;
 
 CREATE OR REPLACE VIEW woken_slices AS
@@ -28,7 +28,7 @@ FROM following($$
         buildid AS mark_buildid, ustack_id AS mark_ustack_id, kstack_id AS mark_kstack_id
     FROM all_events
     WHERE kind IN ('switch', 'wake')
-$$)
+$$, len(getvariable('events_files')))
 WHERE next_begin IS NOT NULL;
 
 CREATE OR REPLACE VIEW span_exits AS
@@ -44,4 +44,4 @@ FROM following($$
         timestamp - CASE kind WHEN 'trace_close' THEN 0 ELSE duration END AS next_begin
     FROM all_events
     WHERE starts_with(kind, 'trace_')
-$$);
+$$, len(getvariable('events_files')));

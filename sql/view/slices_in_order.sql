@@ -5,4 +5,4 @@ FROM following($$
         key, timestamp AS moment, begin, false AS is_mark, is_end, timestamp, state, thread_key, ustack_id, kstack_id,
         begin AS next_begin, runnable - least(runnable, coalesce(gaps, 0)) AS next_waited
     FROM page.slices
-$$);
+$$, len(getvariable('events_files')));

@@ -105,7 +105,7 @@ def test_answers_forbid_what_the_page_does_not_need(server):
 
 READS_FILES = ["FROM read_csv('/etc/passwd')", "FROM read_text('/etc/passwd')", "FROM read_blob('/etc/passwd')", "FROM '/etc/passwd.csv'",
                "FROM glob('/etc/*')", "FROM sniff_csv('/etc/passwd')", "FROM parquet_metadata('{other}')", "FROM read_parquet('{other}')",
-               "SET VARIABLE events_files = ['{other}']; FROM events", "FROM following('FROM read_text(''/etc/passwd'')')"]
+               "SET VARIABLE events_files = ['{other}']; FROM events", "FROM following('FROM read_text(''/etc/passwd'')', 1)"]
 WRITES = ["COPY (SELECT 1) TO '{out}'", "COPY events TO '{events}'", "EXPORT DATABASE '{out}'", "ATTACH '{out}'", "ATTACH ':memory:' AS m",
           "INSTALL httpfs", "LOAD httpfs", "PRAGMA database_list", "PRAGMA enable_profiling", "CREATE TABLE t AS SELECT 1",
           "CREATE TABLE t AS SELECT 1; SELECT 1", "CREATE OR REPLACE VIEW events AS SELECT 1; SELECT 1", "INSERT INTO page.samples FROM page.samples",
@@ -113,7 +113,7 @@ WRITES = ["COPY (SELECT 1) TO '{out}'", "COPY events TO '{events}'", "EXPORT DAT
           "SET GLOBAL enable_external_access = true; SELECT 1", "RESET lock_configuration", "SET enable_external_access = true", "CHECKPOINT",
           "USE page; SELECT 1", "BEGIN; SELECT 1", "CALL pragma_version()", "CREATE SECRET s (TYPE s3)", "DETACH memory", "SELECT 1; SELECT 2",
           "SET VARIABLE x = 1", "CREATE TEMP TABLE t AS SELECT 1", "", "SELECT 'open", "FROM query('COPY (SELECT 1) TO ''{out}''')",
-          "FROM following('COPY (SELECT 1) TO ''{out}''')"]
+          "FROM following('COPY (SELECT 1) TO ''{out}''', 1)"]
 
 
 @pytest.mark.parametrize("sql", READS_FILES + WRITES)

@@ -24,7 +24,7 @@ def export(rec, query, *args):
 def passes(rec):
     """Whether this query pairs the rows in one pass."""
     p = export(rec, "SELECT * FROM following('SELECT 1::UBIGINT AS key, 1::BIGINT AS moment, 1::BIGINT AS begin, "
-                    "false AS is_mark, false AS is_end, kind FROM events')")
+                    "false AS is_mark, false AS is_end, kind FROM events', 1)")
     assert p.returncode == 0 or "following" in p.stderr, p.stderr
     return p.returncode == 0
 
@@ -166,9 +166,9 @@ def test_a_wrong_order_is_reported(tmp_path):
 def test_a_query_that_cannot_be_paired_is_reported(tmp_path):
     rec = World(5, 2, 2).batch(100).write(tmp_path / "r")
     for query, words in [("SELECT 1", "key"), ("SELEC", "syntax error"), ("SELECT [1] AS l", "numbers, texts and bytes"), ("FROM nowhere", "nowhere")]:
-        p = export(rec, f"FROM following('{query}')")
+        p = export(rec, f"FROM following('{query}', 1)")
         assert p.returncode == 1 and words in p.stderr, p.stderr
-    p = export(rec, "FROM following(NULL)")
+    p = export(rec, "FROM following(NULL, 1)")
     assert p.returncode == 1 and "takes a query" in p.stderr, p.stderr
 
 

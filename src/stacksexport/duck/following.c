@@ -18,9 +18,10 @@ static const struct {
 
 #define CONTROL_CNT (sizeof(controls) / sizeof(controls[0]))
 
-/* The columns of a call's query. */
+/* The arguments of a call, and the columns of its query. */
 struct call {
 	char *query;
+	size_t file_cnt; /* of the recording's files, those that it reads: the first ones */
 	struct call_column {
 		char *name;
 		duckdb_type type;
@@ -45,6 +46,7 @@ struct run {
 	struct file_group groups[2]; /* the group that is taken, and the next one */
 	size_t started, taken;	     /* numbers of groups */
 	size_t file_cnt;	     /* files in the groups that were started */
+	struct recfiles files;	     /* borrowed */
 	struct buf sql;
 	struct pairing *pairing;
 };
@@ -112,6 +114,18 @@ static const char *take_columns(struct call *call, duckdb_bind_info info,
 	return wrong;
 }
 
+/* Takes the second argument: the number of files that the connection of the outer query reads. */
+static void take_file_cnt(struct call *call, duckdb_bind_info info, const struct db *db)
+{
+	duckdb_value number = duckdb_bind_get_parameter(info, 1);
+	int64_t cnt = duckdb_is_null_value(number) ? 0 : duckdb_get_int64(number);
+
+	call->file_cnt = cnt < 0 ? 0 : (size_t)cnt;
+	if (call->file_cnt > db->files->cnt)
+		call->file_cnt = db->files->cnt;
+	duckdb_destroy_value(&number);
+}
+
 /* Prepares the query of a call, to find its columns. Returns NULL, or the error. */
 static const char *take_query(struct call *call, duckdb_bind_info info, const struct db *db,
 			      duckdb_prepared_statement *query)
@@ -136,6 +150,7 @@ static void bind(duckdb_bind_info info)
 	struct db db = { 0 };
 
 	if (call) {
+		take_file_cnt(call, info, duckdb_bind_get_extra_info(info));
 		if (db__connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
 			wrong = take_query(call, info, &db, &query);
 		duckdb_bind_set_bind_data(info, call, call__free);
@@ -173,7 +188,7 @@ static void append_query(struct buf *sql, const struct call *call, duckdb_init_i
 static int start_next(struct run *run)
 {
 	struct file_group *b = &run->groups[run->started % 2];
-	struct recfiles files = recfiles__part(b->db.files, run->file_cnt, GROUP_SZ);
+	struct recfiles files = recfiles__part(&run->files, run->file_cnt, GROUP_SZ);
 	int err;
 
 	file_group__end(b);
@@ -215,6 +230,8 @@ static const char *run__start(struct run *run, const struct call *call, duckdb_i
 {
 	const struct db *db = duckdb_init_get_extra_info(info);
 
+	run->files = *db->files;
+	run->files.cnt = call->file_cnt;
 	run->pairing = make_pairing(call, info);
 	append_query(&run->sql, call, info);
 	if (!run->pairing || buf__err(&run->sql) != 0 ||
@@ -297,11 +314,13 @@ static void go_on(duckdb_function_info info, duckdb_data_chunk output)
 int following__register(struct db *db)
 {
 	duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
+	duckdb_logical_type number = duckdb_create_logical_type(DUCKDB_TYPE_BIGINT);
 	duckdb_table_function f = duckdb_create_table_function();
 	duckdb_state state;
 
 	duckdb_table_function_set_name(f, "following");
 	duckdb_table_function_add_parameter(f, text);
+	duckdb_table_function_add_parameter(f, number);
 	duckdb_table_function_set_extra_info(f, db, NULL);
 	duckdb_table_function_set_bind(f, bind);
 	duckdb_table_function_set_init(f, init);
@@ -310,6 +329,7 @@ int following__register(struct db *db)
 	state = duckdb_register_table_function(db->connection, f);
 	duckdb_destroy_table_function(&f);
 	duckdb_destroy_logical_type(&text);
+	duckdb_destroy_logical_type(&number);
 	if (state == DuckDBSuccess)
 		return 0;
 	log__error("cannot register the function that pairs successive rows with DuckDB");

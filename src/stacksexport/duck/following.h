@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FROM following('SELECT …'): a table function over events in the order of time. The query has the
+ * FROM following('SELECT …', FILES): a table function over events in the order of time. FILES is
+ * the number of files that the connection reads, the first ones of the recording. The query has the
  * columns
  *
  *   key      UBIGINT  the sequence: a thread, a process, a span

@@ -61,7 +61,7 @@ static int live_take(struct source *s)
 	kept[s->list_cnt++] = all;
 	err = recfiles__find(all, &folder, 1);
 	if (!err) {
-		struct recfiles fresh = new_batches(all, s->request.db.files);
+		struct recfiles fresh = new_batches(all, s->shown);
 
 		err = reading__again(s, &fresh, all);
 	}
@@ -79,7 +79,7 @@ void live__follow(struct source *s)
 		uint64_t begin_ns = monotonic__ns();
 
 		written = recfiles__is_written(folder); /* the last batch is there by then */
-		if (count_batches(folder) > s->request.db.files->cnt)
+		if (count_batches(folder) > s->shown->cnt)
 			err = live_take(s);
 		rest_ns = REST_TIMES * (monotonic__ns() - begin_ns);
 		rest_ns = rest_ns < LOOK_NS ? LOOK_NS : rest_ns;

@@ -169,7 +169,7 @@ static int read_stacks_of(struct source *s, struct db *db, bool in_background)
 static int read_stacks(struct source *s)
 {
 	struct db db = { 0 };
-	int err = db__connect_again(&s->request.db, &db);
+	int err = source__connect(s, &db);
 
 	if (!err)
 		err = read_stacks_of(s, &db, false);
@@ -241,8 +241,10 @@ static int again_read(struct source *s, const struct recfiles *fresh, const stru
 {
 	struct running_task task = { .what = "more batches", .in_background = true };
 	struct db db = { 0 };
-	int err = db__connect_again(&s->request.db, &db);
+	int err = source__connect(s, &db);
 
+	if (err)
+		log__error("out of memory");
 	if (!err)
 		err = db__set_files(&db, fresh);
 	if (!err)
@@ -258,18 +260,18 @@ static int again_read(struct source *s, const struct recfiles *fresh, const stru
 	return err;
 }
 
-/* Makes new connections see all batches. Keeps the earlier lists, because connections may still
- * use them. */
-static void again_use(struct source *s, const struct recfiles *all)
+/* Makes new connections see all batches. */
+static void again_show(struct source *s, const struct recfiles *all)
 {
-	pthread_mutex_lock(&s->wakings_lock);
-	s->has_wakings = false;
-	pthread_mutex_unlock(&s->wakings_lock);
 	pthread_mutex_lock(&s->lock);
-	s->request.db.files = all;
+	s->shown = all;
 	while (s->idle_cnt)
 		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
 	pthread_mutex_unlock(&s->lock);
+	/* Afterwards, because a request may make them of the earlier batches until then. */
+	pthread_mutex_lock(&s->wakings_lock);
+	s->has_wakings = false;
+	pthread_mutex_unlock(&s->wakings_lock);
 }
 
 int reading__again(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
@@ -277,6 +279,6 @@ int reading__again(struct source *s, const struct recfiles *fresh, const struct 
 	int err = again_read(s, fresh, all);
 
 	if (!err)
-		again_use(s, all);
+		again_show(s, all);
 	return err;
 }

@@ -92,10 +92,11 @@ static int show_host(struct web_request *r, struct answer *a)
 	return err;
 }
 
-static void show_head(const struct source *s, struct buf *out)
+static void show_head(struct source *s, struct buf *out)
 {
 	char t0[24];
 
+	pthread_mutex_lock(&s->lock);
 	snprintf(t0, sizeof(t0), "%" PRId64, s->begins_ns);
 	json_out__key_text(out, "path", s->request.files.label);
 	json_out__key_text(out, "t0_ns", t0);
@@ -106,6 +107,7 @@ static void show_head(const struct source *s, struct buf *out)
 	json_out__bool(out, s->partial);
 	json_out__key(out, "stuck");
 	json_out__bool(out, s->stuck);
+	pthread_mutex_unlock(&s->lock);
 	json_out__key_text(out, "version", STACKS_VERSION);
 }
 

@@ -9,6 +9,22 @@
 #include "stacksexport/duck/share.h"
 #include "stacksexport/progress.h"
 
+#define JOIN_NS 100000000
+
+/* Interrupts what the reader's thread runs until it has ended: it may be between two queries. */
+static void join_reader(struct source *s)
+{
+	struct timespec until;
+
+	do {
+		running__stop(s->running);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += JOIN_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+	} while (pthread_timedjoin_np(s->reader, NULL, &until) == ETIMEDOUT);
+}
+
 void source__close(struct source *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -16,7 +32,7 @@ void source__close(struct source *s)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (s->has_reader)
-		pthread_join(s->reader, NULL);
+		join_reader(s);
 	while (s->idle_cnt)
 		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
 	request__close(&s->request);
@@ -60,16 +76,23 @@ bool source__wait(struct source *s, uint64_t ns)
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
+int source__connect(struct source *s, struct db *out)
+{
+	struct db own = s->request.db;
+
+	pthread_mutex_lock(&s->lock);
+	own.files = s->shown;
+	pthread_mutex_unlock(&s->lock);
+	return db__connect_again(&own, out);
+}
+
 /* Each request has its own connection while its query runs. */
 static int connection_take(struct source *s, struct db *out)
 {
-	struct db own;
-
 	pthread_mutex_lock(&s->lock);
-	own = s->request.db;
 	*out = s->idle_cnt ? s->idle[--s->idle_cnt] : (struct db){ 0 };
 	pthread_mutex_unlock(&s->lock);
-	return out->connection ? 0 : db__connect_again(&own, out);
+	return out->connection ? 0 : source__connect(s, out);
 }
 
 static void connection_give_back(struct source *s, struct db *db)
@@ -77,8 +100,7 @@ static void connection_give_back(struct source *s, struct db *db)
 	bool kept = false;
 
 	pthread_mutex_lock(&s->lock);
-	if (db->connection && s->idle_cnt < SOURCE_CONNECTIONS_MAX &&
-	    db->files == s->request.db.files) {
+	if (db->connection && s->idle_cnt < SOURCE_CONNECTIONS_MAX && db->files == s->shown) {
 		s->idle[s->idle_cnt++] = *db;
 		kept = true;
 	}

@@ -14,7 +14,7 @@
 enum source_part { PART_TOTALS, PART_STACKS, PART_SAMPLES, PART_WAITS, PART_MEMORY, PART_CNT };
 
 #define SOURCE_CONNECTIONS_MAX 32
-#define SOURCE_STEPS_MAX       16
+#define SOURCE_STEPS_MAX       8
 
 /* `lock` protects the fields below it. */
 struct source {
@@ -28,9 +28,12 @@ struct source {
 	pthread_cond_t changed;
 	unsigned done, failed; /* 1 << enum source_part */
 	char error[256];
-	bool live, ends;     /* live: the collector still writes it; ends: the program ends */
-	bool partial, stuck; /* steps.h: only its begin is shown; stuck: the rest cannot be read */
+	bool live, ends; /* live: the collector still writes it; ends: the program ends */
+	bool partial,
+		stuck; /* steps.h: only its first part is shown; stuck: the rest cannot be read */
 	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
+	const struct recfiles *shown;		/* what new connections read; only the reader
+						   changes it */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
 	size_t idle_cnt;
 	struct recfiles steps[SOURCE_STEPS_MAX]; /* borrowed from request.files; of the reader */
@@ -46,6 +49,9 @@ void source__close(struct source *);
 
 /* Waits until a part has been read. Returns 0, or -EIO with the reason in `error`. */
 int source__await(struct source *, enum source_part);
+
+/* Connects to the database again, with the files that are shown now. Returns 0 or -errno. */
+int source__connect(struct source *, struct db *out);
 
 /* Waits that long in the reader's thread. Returns false if the program ends. */
 bool source__wait(struct source *, uint64_t ns);

@@ -29,8 +29,7 @@ static int source_start(struct source *s)
 		err = db__script(db, "sql/view/slices_in_order.sql");
 	if (!err)
 		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
-	if (!err)
-		err = steps__begin(s);
+	steps__begin(s);
 	if (!err)
 		err = -pthread_create(&s->reader, NULL, source_thread, s);
 	s->has_reader = !err;
@@ -49,6 +48,7 @@ int source__open(struct source *s, const struct export_options *o, struct runnin
 	s->options = *o;
 	status = request__open(&s->request, &s->options);
 	s->live = s->request.files.grow;
+	s->shown = &s->request.files;
 	if (status == STATUS_OK && source_start(s) != 0)
 		status = STATUS_FAILED;
 	return status;

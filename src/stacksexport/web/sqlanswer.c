@@ -296,7 +296,7 @@ static int sql_run(struct web_request *r, const struct sql_request *q, const str
 {
 	struct running_task task = { .what = "SQL", .limit_ns = SQL_LIMIT_NS, .can_cancel = true };
 	struct db db = { 0 };
-	int err = db__connect_again(&r->source->request.db, &db);
+	int err = source__connect(r->source, &db);
 
 	if (err)
 		return err;

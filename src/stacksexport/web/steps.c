@@ -5,47 +5,47 @@
 #include "base/monotonic.h"
 #include "stacksexport/web/reading.h"
 
-#define STEP_SZ	   (16 << 20) /* files of events: 0.7 million rows */
-#define STEP_TIMES 8
-#define REST_TIMES 4 /* a step of a larger part than 1 of this many reads all */
+#define STEP_SZ (16 << 20) /* files of events: 0.7 million rows */
 
 /* The page asks for its first view before the next step slows down the answers: it has this long to
  * begin, and to be answered. */
 #define ASK_NS	  2000000000ull
-#define ANSWER_NS 30000000000ull
+#define ANSWER_NS 10000000000ull
 #define LOOK_NS	  50000000ull
 
-/* A part of the recording that is selected may lie behind the first step. */
+/* A selected part of the recording may be behind the first step. */
 static bool steps_wanted(const struct source *s)
 {
 	return s->options.in_steps && s->request.db.in_order &&
 	       !(s->options.given & (OPTIONS_SELECTION | OPTION_COMM));
 }
 
-static struct recfiles *steps_next(struct source *s, unsigned number)
+/* The number of batches of a step. A step of more than half of the recording is the last one. */
+static size_t steps_size(const struct recfiles *all, unsigned number, size_t shown)
+{
+	size_t cnt = recfiles__part(all, 0, (off_t)STEP_SZ << 3 * number).cnt;
+
+	if (cnt <= shown)
+		cnt = shown + 1;
+	return number == SOURCE_STEPS_MAX - 1 || cnt > all->cnt / 2 ? all->cnt : cnt;
+}
+
+static const struct recfiles *steps_next(struct source *s, unsigned number)
 {
 	const struct recfiles *all = &s->request.files;
-	off_t sz = STEP_SZ;
+	size_t shown = number ? s->steps[number - 1].cnt : 0;
 
-	for (unsigned i = 0; i < number; i++)
-		sz *= STEP_TIMES;
-	s->steps[number] = recfiles__part(all, 0, sz);
-	if (number && s->steps[number].cnt * REST_TIMES > all->cnt)
-		s->steps[number].cnt = all->cnt;
+	s->steps[number] = recfiles__part(all, 0, 0);
+	s->steps[number].cnt = steps_size(all, number, shown);
 	return &s->steps[number];
 }
 
-int steps__begin(struct source *s)
+void steps__begin(struct source *s)
 {
-	const struct recfiles *first;
-
 	if (!steps_wanted(s))
-		return 0;
-	first = steps_next(s, 0);
-	s->partial = first->cnt < s->request.files.cnt;
-	if (s->partial)
-		s->request.db.files = first;
-	return s->partial ? db__set_files(&s->request.db, first) : 0;
+		return;
+	s->shown = steps_next(s, 0);
+	s->partial = s->shown->cnt < s->request.files.cnt;
 }
 
 static void steps_state(struct source *s, bool partial, bool stuck)
@@ -73,19 +73,22 @@ static bool steps_await_quiet(struct source *s)
 
 void steps__read_rest(struct source *s)
 {
-	unsigned number = 1;
+	bool goes_on = true;
 	int err = 0;
 
-	if (!s->partial)
-		return;
-	while (!err && s->request.db.files->cnt < s->request.files.cnt && steps_await_quiet(s)) {
-		const struct recfiles *step = steps_next(s, number++);
+	for (unsigned number = 1; !err && goes_on && s->shown->cnt < s->request.files.cnt;
+	     number++) {
+		const struct recfiles *step = steps_next(s, number);
 
-		/* Which of a stack's rows counts depends on all files of a query: all are read. */
-		err = reading__again(s, step, step);
+		/* All stacks are read again: a query reads a stack from the first of its files that
+		 * has it. */
+		goes_on = steps_await_quiet(s);
+		if (goes_on)
+			err = reading__again(s, step, step);
 	}
-	if (err && !s->ends)
-		log__warn("%s: the page shows only the begin of this recording",
+	if (err)
+		log__warn("%s: the page shows only the first part of this recording",
 			  s->request.files.label);
-	steps_state(s, err != 0, err != 0);
+	if (s->partial)
+		steps_state(s, err != 0, err != 0);
 }
