@@ -278,14 +278,24 @@ static uint8_t owner_of(const struct runtime_layout *l, const struct event_call 
 	return (uint8_t)(c->word >> l->at[AT_FRAME_OWNER] % 8 * 8);
 }
 
+static bool cpython__has_entry_frames(const struct runtime_layout *l)
+{
+	return !cpython__has_frame_objects(l) && l->at[AT_CFRAME_PREVIOUS] == AT_NONE;
+}
+
 /* From 3.12 on, the calls end with the C function's own frame, which is a local variable of that
  * function. */
+static bool cpython__is_link(const struct runtime_layout *l, const struct event_call *c)
+{
+	return cpython__has_entry_frames(l) && owner_of(l, c) >= OWNED_BY_INTERPRETER;
+}
+
 static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	size_t cnt = 0, first = 0;
 
 	for (size_t i = 0; i < c->cnt; i++) {
-		if (owner_of(c->layout, &c->calls[i]) < OWNED_BY_INTERPRETER)
+		if (!cpython__is_link(c->layout, &c->calls[i]))
 			continue;
 		runs[cnt++] = (struct runtime_run){ first, i - first, c->calls[i].at, 0 };
 		first = i + 1;
@@ -326,9 +336,7 @@ static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	if (cpython__has_frame_objects(c->layout))
 		return split_by_call(c, runs);
-	if (c->layout->at[AT_CFRAME_PREVIOUS] != AT_NONE)
-		return split_by_entry(c, runs);
-	return split_by_owner(c, runs);
+	return (cpython__has_entry_frames(c->layout) ? split_by_owner : split_by_entry)(c, runs);
 }
 
 /* The stub between a class and its __init__() is no function of the program. */
@@ -364,6 +372,7 @@ const struct runtime cpython = {
 	.may_have = may_have,
 	.locate = locate,
 	.split = split,
+	.is_link = cpython__is_link,
 	.read = cpython__read,
 	.instr = instr_of,
 	.is_hidden = is_hidden,

@@ -92,6 +92,9 @@ struct runtime {
 		      struct capture_runtime *);
 	/* Splits calls into at most calls->cnt + 1 runs. Returns how many. */
 	size_t (*split)(const struct runtime_calls *, struct runtime_run *runs);
+	/* Returns true for a frame that only links others, which .split leaves out. NULL: those
+	 * without code. */
+	bool (*is_link)(const struct runtime_layout *, const struct event_call *);
 	/* Reads a function. Returns 0, or -errno if it is none. */
 	int (*read)(struct remote *, const struct runtime_layout *, uint64_t code,
 		    struct script_function *);

@@ -423,8 +423,7 @@ void runtimes__request(struct runtimes *r, const struct process *p, const struct
 	if (!scripts__begin(r->scripts, &owner))
 		return;
 	for (size_t i = 0; i < c.cnt; i++)
-		if (r->calls[i].code)
-			scripts__find(r->scripts, &r->calls[i], &r->descriptions[i], &reads);
+		scripts__find(r->scripts, &r->calls[i], &r->descriptions[i], &reads);
 	scripts__request(r->scripts);
 }
 

@@ -270,6 +270,11 @@ static bool is_due(const struct scripts *s, const struct entry *e)
 	return e->state != FUNCTION_GONE || s->now_ns - e->read_ns > RETRY_NS;
 }
 
+static bool is_link(const struct runtime_layout *l, const struct event_call *c)
+{
+	return !c->code || (l->runtime->is_link && l->runtime->is_link(l, c));
+}
+
 const struct script_function *scripts__find(struct scripts *s, const struct event_call *c,
 					    const struct event_call *description, bool *reads)
 {
@@ -278,6 +283,8 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 	struct function_key key = key_of(h, &wanted);
 	struct entry *e;
 
+	if (is_link(&h->layout, c))
+		return NULL;
 	HASH_FIND(hh, h->functions, &key, sizeof(key), e);
 	e = e ? e : entry__new(s, h, &key);
 	if (!e)

@@ -31,7 +31,8 @@ struct scripts_owner {
 bool scripts__begin(struct scripts *, const struct scripts_owner *);
 /*
  * Returns the function of a call, or NULL if it cannot be read any more, or not yet: *reads is
- * set then, and a job reads it after scripts__request(). The description may be NULL.
+ * set then, and a job reads it after scripts__request(). Also returns NULL for a frame that only
+ * links others. The description may be NULL.
  */
 const struct script_function *scripts__find(struct scripts *, const struct event_call *,
 					    const struct event_call *description, bool *reads);

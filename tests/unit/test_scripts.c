@@ -123,6 +123,23 @@ static void a_job_reads_a_function_once(void **state)
 	assert_int_equal(jobs__pending(r->jobs), 0);
 }
 
+/* From 3.12 on: the C function's own frame has a code object, too. */
+static void frames_that_only_link_others_are_not_read(void **state)
+{
+	struct rig *r = *state;
+	struct event_call c = call_now(r), none = { 0 };
+
+	r->layout.at[AT_CFRAME_PREVIOUS] = AT_NONE;
+	c.word = 3ull << r->layout.at[AT_FRAME_OWNER] % 8 * 8;
+	assert_null(name_of(r, &c));
+	assert_null(name_of(r, &none));
+	assert_int_equal(jobs__pending(r->jobs), 0);
+	c.word = 0;
+	assert_string_equal(name_of(r, &c), "");
+	wait_for_jobs(r);
+	assert_string_equal(name_of(r, &c), "App.run");
+}
+
 static void another_function_at_the_address_has_another_name(void **state)
 {
 	struct rig *r = *state;
@@ -250,7 +267,8 @@ static void a_copy_of_the_code_that_a_thread_got_later_is_found(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(another_function_at_the_address_has_another_name),
+RUN_TESTS(TEST(a_job_reads_a_function_once), TEST(frames_that_only_link_others_are_not_read),
+	  TEST(another_function_at_the_address_has_another_name),
 	  TEST(a_function_that_was_replaced_before_it_was_read_has_no_name),
 	  TEST(functions_that_were_evicted_are_read_again),
 	  TEST(functions_of_ended_processes_are_forgotten),
