@@ -244,12 +244,18 @@ static uint16_t find_beside(struct libdw_rules *c, uint64_t pc, bool caller)
 
 typedef uint16_t (*find_fn)(struct libdw_rules *, uint64_t pc, bool caller);
 
+static bool may_keep(struct libdw_rules *c, bool whole)
+{
+	return whole && libdw_source__is_whole(&c->data) && !c->data.awaits &&
+	       c->pc_cnt < c->pc_slots / 4 * 3;
+}
+
 static const struct full_rule *remember(struct libdw_rules *c, uint64_t pc, bool caller,
 					find_fn find)
 {
 	uint64_t key = pc << 1 | caller, *s;
 	uint16_t rule;
-	bool awaited;
+	bool awaited, whole;
 
 	if (pc < caller || pc >> PC_BITS)
 		return NULL;
@@ -261,8 +267,9 @@ static const struct full_rule *remember(struct libdw_rules *c, uint64_t pc, bool
 	make_room(c);
 	awaited = c->data.awaits;
 	c->data.awaits = false;
+	whole = libdw_source__is_whole(&c->data);
 	rule = find(c, pc, caller);
-	if (!c->data.awaits && c->pc_cnt < c->pc_slots / 4 * 3) {
+	if (may_keep(c, whole)) {
 		*slot(c, key) = key << 16 | rule;
 		c->pc_cnt++;
 	}

@@ -74,8 +74,6 @@ static void read_part(struct reading *r, struct elf_file *own)
 		libdw_image__free(&r->frames);
 	if (r->part == LIBDW_OWN)
 		reading_note(r, scan_task__overrides(r->workers, own, &r->marks));
-	if (r->failed) /* the whole part is read again later */
-		libdw_image__free(&r->frames);
 	r->sz = r->frames.sz + code_rows__sz(&r->code);
 }
 
@@ -155,10 +153,21 @@ static void adopt_code(struct libdw_source *d, struct reading *r)
 		code_rows__free(&r->code);
 }
 
-static void adopt(struct libdw_source *d, struct reading *r)
+/* Frames that were read before a retry make room for the new ones. */
+static void adopt_frames(struct libdw_source *d, struct reading *r)
 {
 	struct libdw_image *to = r->part == LIBDW_OWN ? &d->own : &d->separate;
+	size_t held = to->sz;
 
+	libdw_image__free(to);
+	if (r->sz <= held || hold(d->file, r->sz - held))
+		*to = r->frames;
+	else
+		libdw_image__free(&r->frames);
+}
+
+static void adopt(struct libdw_source *d, struct reading *r)
+{
 	if (r->part == LIBDW_PART_CNT) {
 		text_put(d, &r->text);
 		d->text_asked = false;
@@ -172,10 +181,7 @@ static void adopt(struct libdw_source *d, struct reading *r)
 	}
 	if (r->part == LIBDW_OWN)
 		d->marks = r->marks;
-	if (hold(d->file, r->sz))
-		*to = r->frames;
-	else
-		libdw_image__free(&r->frames);
+	adopt_frames(d, r);
 }
 
 static void done(struct job *job)
@@ -253,6 +259,13 @@ static void retry(struct libdw_source *d, enum libdw_part part)
 		return;
 	d->retry_ns[part] = 0;
 	d->read[part] = d->asked[part] = false;
+}
+
+bool libdw_source__is_whole(struct libdw_source *d)
+{
+	retry(d, LIBDW_OWN);
+	retry(d, LIBDW_SEPARATE);
+	return !d->retry_ns[LIBDW_OWN] && !d->retry_ns[LIBDW_SEPARATE];
 }
 
 bool libdw_source__has(struct libdw_source *d, enum libdw_part part)

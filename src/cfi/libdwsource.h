@@ -44,6 +44,9 @@ void libdw_source__clear(struct libdw_source *);
 /* Returns false and sets `.awaits` while the part is being read. Once it returns true, the part has
  * what the file has of it. */
 bool libdw_source__has(struct libdw_source *, enum libdw_part);
+/* Returns false after workers failed to read frames or overrides, until these are read again: what
+ * is missing counts as absent meanwhile. */
+bool libdw_source__is_whole(struct libdw_source *);
 /* Returns the code around a link-time address, valid until the next call. Returns NULL and sets
  * `.awaits` while the code is being read; NULL alone means that it cannot be read. Two addresses
  * requested alternately both stay cached. */
