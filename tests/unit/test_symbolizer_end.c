@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* symbolizer__free() while a worker has the names of a stack. */
+/* src/stacks/symbolizer.c: symbolizer__free() while a worker has the names of a stack. */
 #include "test.h"
 
 #include <sched.h>
