@@ -34,8 +34,12 @@ static inline int handle__below(int root, const char *path)
 	return handle__resolve(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-/* Like handle__open(), but looks names up only in the kernel's memory, which has the names of files
- * that are open. Returns -EAGAIN if a file system would have to answer, which may hang. */
+/*
+ * Like handle__open(), but looks names up only in the kernel's memory, which has the names of files
+ * that are open on disks. Returns -EAGAIN if a file system would have to answer, which may hang.
+ * Also returns it at a folder that another user owns and with rights for a group, until the kernel
+ * has read the folder's access-control list: the owner's own look-ups do not read it.
+ */
 static inline int handle__open_cached(const char *path)
 {
 	return handle__resolve(AT_FDCWD, path, RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED);

@@ -16,5 +16,12 @@ bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor);
 /* Returns true if the file was opened through a mount of this process's mount namespace.
  * `mountinfo` is as above. Does not ask the file system. */
 bool mount__is_here(const char *mountinfo, int fd);
+/*
+ * Looks up a folder in the file system of an open file, through the mount through which that was
+ * opened. The file system may be asked, but no other one: neither links nor other mounts are
+ * followed. Returns a handle, or -errno: -EXDEV if the folder is elsewhere, or if the mount is in
+ * another namespace or a user's.
+ */
+int mount__folder_of(int fd, const char *folder);
 
 #endif

@@ -105,7 +105,7 @@ static bool link_path(const struct elf_file *f, const char *dir, const struct de
 
 /* Returns whether a file system may be waited for: the file's own, which can only keep its own lane
  * of jobs from working, or one that no user can have mounted. */
-static bool may_wait_for(int folder, const struct elf_file *f)
+static bool debug_file__may_wait_for(int folder, const struct elf_file *f)
 {
 	struct stat st;
 
@@ -117,9 +117,10 @@ static bool may_wait_for(int folder, const struct elf_file *f)
 /*
  * Returns a handle of a path in the file's folder, or -errno. The folder's owner may put links
  * there, and the path may mean something else in this mount namespace. Neither may lead to another
- * file system, which may not answer.
+ * file system, which may not answer. So the folder is looked up in memory, or on the file's own
+ * mount.
  */
-static int handle_beside(const struct elf_file *f, const char *path)
+static int debug_file__handle_beside(const struct elf_file *f, const char *path)
 {
 	char folder[PATH_MAX];
 	size_t sz = (size_t)(strrchr(f->path, '/') - f->path) + 1;
@@ -128,9 +129,11 @@ static int handle_beside(const struct elf_file *f, const char *path)
 	memcpy(folder, path, sz);
 	folder[sz] = '\0';
 	dir = handle__open_cached(folder);
+	if (dir == -EAGAIN)
+		dir = mount__folder_of(f->fd, folder);
 	if (dir < 0)
 		return dir;
-	if (may_wait_for(dir, f))
+	if (debug_file__may_wait_for(dir, f))
 		handle = handle__resolve(dir, path + sz,
 					 RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS);
 	close(dir);
@@ -147,7 +150,7 @@ static int find_candidate(const struct elf_file *f, const char *dir, const struc
 	int fd = -1;
 
 	if (has_path)
-		fd = open_regular(beside ? handle_beside(f, path) : handle__open(path));
+		fd = open_regular(beside ? debug_file__handle_beside(f, path) : handle__open(path));
 	if (fd >= 0 && may_speak(f, fd))
 		return fd;
 	if (fd >= 0)
@@ -192,8 +195,7 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *dir,
 bool debug_file__is_absent(const struct elf_file *f, const char *dir)
 {
 	char path[PATH_MAX];
-	int fd =
-		find_path(f, dir, path) ? handle__resolve(AT_FDCWD, path, RESOLVE_CACHED) : -ENOENT;
+	int fd = find_path(f, dir, path) ? handle__open_cached(path) : -ENOENT;
 
 	if (fd >= 0)
 		close(fd);

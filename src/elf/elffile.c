@@ -235,8 +235,9 @@ bool elf_file__trusts(int fd)
 	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && is_trusted(&st, &fs);
 }
 
-/* Some file systems (ZFS) look no name up in memory alone: then the mount decides. */
-static bool leads_to(const char *path, const struct elf_file *f)
+/* Where no name can be looked up in memory alone (handle__open_cached(); on ZFS always), the mount
+ * decides. */
+static bool elf_file__is_at(const char *path, const struct elf_file *f)
 {
 	int handle = path[0] == '/' ? handle__open_cached(path) : -ENOENT;
 	struct stat st = { 0 };
@@ -254,7 +255,7 @@ static bool leads_to(const char *path, const struct elf_file *f)
 void elf_file__check_place(struct elf_file *f, const char *path)
 {
 	if (f && f->trusted)
-		f->trusted = leads_to(path, f);
+		f->trusted = elf_file__is_at(path, f);
 }
 
 bool elf_file__looks_like_one(int fd)
