@@ -94,7 +94,7 @@ static void vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r, uin
 #define DTV 1
 
 /* A pointer to the descriptor itself is none to an array: what lies there depends on the thread. */
-static void vote_by_key(struct thread_slot *s, struct remote *r, const uint64_t who[2])
+static void thread_slot__vote_by_key(struct thread_slot *s, struct remote *r, const uint64_t who[2])
 {
 	uint64_t words[THREAD_SLOT_POINTERS];
 	struct remote part = { .mem = r->mem, .left = r->left };
@@ -112,7 +112,7 @@ void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, u
 	if (!self || self % 8 || r->err)
 		return;
 	s->self = self;
-	vote_by_key(s, r, (const uint64_t[]){ self, state });
+	thread_slot__vote_by_key(s, r, (const uint64_t[]){ self, state });
 	for (int from = -THREAD_SLOT_WINDOW; from < THREAD_SLOT_WINDOW; from += CHUNK)
 		vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
 }
@@ -138,7 +138,7 @@ static int64_t offset_of(size_t word)
  * the thread pointer and stay as long as the thread does. Thread-local variables are below: one of
  * them may be empty while the thread waits.
  */
-static bool find_words(const struct thread_slot *s, int64_t off[2])
+static bool thread_slot__find_words(const struct thread_slot *s, int64_t off[2])
 {
 	size_t first = best_below(s, THREAD_SLOT_WORDS), second = best_below(s, first);
 
@@ -149,7 +149,7 @@ static bool find_words(const struct thread_slot *s, int64_t off[2])
 }
 
 /* With glibc there is no such array near the beginning of a descriptor. */
-static bool find_key(const struct thread_slot *s, int64_t off[2], uint32_t *key_off)
+static bool thread_slot__find_key(const struct thread_slot *s, int64_t off[2], uint32_t *key_off)
 {
 	size_t best = 0;
 
@@ -166,9 +166,9 @@ int thread_slot__place(const struct thread_slot *s, struct remote *r, struct cap
 	int64_t off[2], self_off;
 	uint32_t key_off = 0;
 
-	if (!find_key(s, off, &key_off)) {
+	if (!thread_slot__find_key(s, off, &key_off)) {
 		key_off = 0;
-		if (!find_words(s, off))
+		if (!thread_slot__find_words(s, off))
 			return -EAGAIN;
 	}
 	if (!thread_slot__self_off(r, &machine_native, s->self, &self_off))

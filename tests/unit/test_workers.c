@@ -314,103 +314,8 @@ static void workers_end_with_the_program(void **state)
 	assert_int_equal(errno, ESRCH);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------
+/* ---- workers that end ---------------------------------------------------------------------------
  */
-
-static struct cfi_table *table_of(struct workers *w, const struct elf_file *f)
-{
-	struct table_request r = { .file = f, .whole = true };
-	struct cfi_table *t;
-
-	assert_int_equal(table_task__ask(w, &r, &t), 0);
-	return t;
-}
-
-static void a_table_is_the_same_from_a_worker(void **state)
-{
-	struct elf_file *f = elf_file__open("/bin/sh");
-	struct cfi_table *here = cfi_table__of_file(f), *there = table_of(*state, f);
-	struct table_request cached = { .file = f, .cached = here, .whole = true };
-	struct cfi_table *none;
-
-	assert_non_null(there);
-	assert_int_equal(here->sz, there->sz);
-	assert_memory_equal(here, there, here->sz);
-	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
-	assert_null(none);
-	here->digest++;
-	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
-	assert_int_equal(none->digest, there->digest);
-	free(none);
-	free(here);
-	free(there);
-	elf_file__put(f);
-}
-
-static void a_table_of_another_build_id_is_refused(void **state)
-{
-	struct elf_file *f = elf_file__open("/bin/sh"), *other = elf_file__open("/bin/ls");
-	struct cfi_table *there;
-
-	assert_true(f->build_id.sz && other->build_id.sz);
-	there = table_of(*state, f);
-	assert_false(cfi_table__is_sound(there, there->sz, &other->build_id));
-	free(there);
-	elf_file__put(f);
-	elf_file__put(other);
-}
-
-/* A row less than the head of the table says. */
-static int cut_table(struct task *t)
-{
-	int err = table_task__run(t);
-
-	t->answer_sz -= t->answer ? 8 : 0;
-	return err;
-}
-
-/* One rule is another one. */
-static int change_table(struct task *t)
-{
-	int err = table_task__run(t);
-
-	if (t->answer)
-		((uint8_t *)t->answer)[t->answer_sz - 8] ^= 1;
-	return err;
-}
-
-/* That of another file. */
-static int other_table(struct task *t)
-{
-	struct elf_file *f = elf_file__new(t->fd, "");
-
-	t->fd = -1;
-	f->build_id.bytes[0] ^= 1;
-	t->answer = cfi_table__of_file(f);
-	t->answer_sz = ((struct cfi_table *)t->answer)->sz;
-	elf_file__put(f);
-	return 0;
-}
-
-static void forged_tables_are_refused(void **state)
-{
-	static const task_fn forged[] = { cut_table, change_table, other_table };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
-		const task_fn hostile[TASK_CNT] = { [TASK_TABLE] = forged[i] };
-		struct workers *w = workers__new(hostile);
-		struct elf_file *f = elf_file__open("/bin/sh");
-		struct table_request r = { .file = f, .whole = true };
-		struct cfi_table *t;
-
-		assert_int_equal(table_task__ask(w, &r, &t), -ECHILD);
-		assert_null(t);
-		assert_int_equal(stats_of(w).refused, 4);
-		elf_file__put(f);
-		workers__put(w);
-	}
-}
 
 #define KILLS	1000
 #define THREADS 4
@@ -496,6 +401,5 @@ RUN_TESTS(T(answers_are_small_or_large), T(a_worker_gets_the_files_that_it_wants
 	  T(a_worker_that_wants_too_much_is_ended), T(a_file_of_which_workers_die_is_given_up),
 	  T(a_worker_that_waits_for_its_file_is_ended), T(stopping_ends_requests_in_progress),
 	  T(a_worker_can_do_nothing_else), T(the_kernel_says_what_a_worker_lacks),
-	  T(workers_end_with_the_program), T(a_table_is_the_same_from_a_worker),
-	  T(a_table_of_another_build_id_is_refused), T(forged_tables_are_refused),
-	  T(killed_workers_cost_no_answer), T(without_the_starter_requests_fail))
+	  T(workers_end_with_the_program), T(killed_workers_cost_no_answer),
+	  T(without_the_starter_requests_fail))
