@@ -173,7 +173,7 @@ static void finish(struct symbolizer *s, struct stack_job *j)
 
 /* Keeps a stack that has all of its other names until its readable names are asked for. Must hold
  * the lock. */
-static void put_in_group(struct symbolizer *s, struct stack_job *j)
+static void symbolizer__group(struct symbolizer *s, struct stack_job *j)
 {
 	if (!s->grouped_cnt++)
 		s->grouped_ns = monotonic__ns() + GROUP_NS;
@@ -219,7 +219,8 @@ static void try_names(struct symbolizer *s)
 			stack_queue__put(&s->parked, s->hand[i]);
 			s->parked_cnt++;
 		} else {
-			(mangled_names__lacks(s->hand[i]) ? put_in_group : finish)(s, s->hand[i]);
+			(mangled_names__lacks(s->hand[i]) ? symbolizer__group : finish)(s,
+											s->hand[i]);
 		}
 	}
 	s->hand_cnt = 0;
