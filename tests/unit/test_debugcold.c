@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Debug files beside programs of another user, on a file system that was just mounted: the kernel
- * has not read the access-control lists of its folders. */
+/* src/elf/debugfile.c: debug files beside programs of another user, on a file system that was just
+ * mounted: the kernel has not read the access-control lists of its folders. */
 #include "test.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules of a file of which workers failed to read a part, until the part is read again. */
+/* src/cfi/libdwrules.c: rules of a file of which workers failed to read a part, until the part is
+ * read again. */
 #include "test.h"
 
 #include <stdlib.h>
