@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Java without flags: interpreted, compiled, inlined and native methods, with lines, between native frames."""
+import collections
 import json
 import os
 import pathlib
@@ -10,6 +11,9 @@ import subprocess
 import pytest
 
 from conftest import alone, needs_bpf, wait_for
+
+# Code that is new in the events of the last poll before a program ends cannot be read any more.
+SOON = ["--poll", "20ms"]
 
 pytestmark = [needs_bpf, pytest.mark.skipif(not shutil.which("javac"), reason="no JDK (Debian: default-jdk-headless)")]
 
@@ -215,7 +219,7 @@ def test_a_busy_program_has_whole_stacks_in_the_right_order(record, classes, vm,
         pytest.skip("one VM with each collector and compiler")
     if subprocess.run([*vm, *options, "-version"], capture_output=True).returncode != 0:
         pytest.skip("this VM has no such collector")
-    r = record("-p", "profile:u:997", "--", *vm, "-Xmx64m", *options, "-cp", classes, "app.Work", "800")
+    r = record(*SOON, "-p", "profile:u:997", "--", *vm, "-Xmx64m", *options, "-cp", classes, "app.Work", "800")
     cnt = whole = gone = inlined = 0
     for stack, status, n in frames(r, "kind = 'profile'"):
         own = check_calls(stack)
@@ -385,12 +389,13 @@ def has_virtual_threads(vm):
 def test_virtual_threads_have_their_frames_then_those_of_their_carrier(record, classes, vm, options):
     if not has_virtual_threads(vm):
         pytest.skip("no virtual threads before JDK 21")
-    r = record("-p", "profile:u:997", "--", *vm, "-Xmx256m", *options, "-cp", classes, "Virtual", "3000", "4000")
+    r = record(*SOON, "-p", "profile:u:997", "--", *vm, "-Xmx256m", *options, "-cp", classes, "Virtual", "3000", "4000")
     cnt = whole = heap = 0
+    others = collections.Counter()
     for stack, status, n in frames(r, "kind = 'profile'"):
         names = [f["name"] for f in stack]
         own = [(f["name"].split(".")[-1], f["line"]) for f in stack if is_java(f) and f["module"] == "Virtual.java"]
-        if any((name or "").startswith(("Thaw<", "Freeze<")) for name in names):
+        if any(re.search("freeze|thaw", name or "", re.IGNORECASE) for name in names):
             continue  # the VM was writing the callers' frames
         for (callee, _), caller in zip(own, own[1:]):
             assert caller in VIRTUAL_CALLS[callee], (callee, caller, names)
@@ -399,10 +404,13 @@ def test_virtual_threads_have_their_frames_then_those_of_their_carrier(record, c
         cnt += n
         heap += n * (HEAP in names)
         # The virtual thread's own frames end at its first function, or those that follow are on the heap.
-        whole += n * (status == "root" and stack[-1]["module"].endswith("/libc.so.6") and "java.lang.VirtualThread.runContinuation" in names
-                      and ("java.lang.VirtualThread.run" in names or HEAP in names))
+        if (status == "root" and stack[-1]["module"].endswith("/libc.so.6") and "java.lang.VirtualThread.runContinuation" in names
+                and ("java.lang.VirtualThread.run" in names or HEAP in names)):
+            whole += n
+        else:
+            others[status, *names] += n
     assert cnt > 300 and heap > 0.1 * cnt, (cnt, heap)
-    assert whole >= 0.99 * cnt, (cnt, whole)
+    assert whole >= 0.99 * cnt, (cnt, whole, others.most_common(3))
 
 
 # Each thread stays on its carrier: the VM's frames, which initialize a class, cannot be moved to the heap. The callers of
