@@ -38,7 +38,7 @@ static int teardown(void **state)
 	return shell__teardown(state);
 }
 
-/* Opens it like the user, who reads no access-control list of an own folder. */
+/* Opens it like the user: for an own folder the kernel reads no access-control list. */
 static struct elf_file *open_like_user(const char *path)
 {
 	uid_t before = (uid_t)setfsuid(USER);
