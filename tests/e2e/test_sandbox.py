@@ -259,7 +259,7 @@ def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, sp
     assert by_collector == [] and by_workers != []
 
 
-# What strace makes of the system calls of workers, and what the collector says then. A worker writes tables, whose first eight
+# How strace changes system calls of workers, and the message that the collector prints. A worker writes tables, whose first eight
 # bytes are changed. It seals them by `fcntl`: their filter ends workers that skip a call. It sends them by `sendmsg`, too late.
 HOSTILE = {
     "forged": ("write:poke_enter=@arg2=ffffffffffffffff", "the answer of a worker that read this file was refused"),
