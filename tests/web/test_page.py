@@ -370,7 +370,8 @@ def test_a_recording_that_is_still_read_is_shown_again_when_there_is_more(view, 
     view.open("from=1000000000&to=2000000000")
     assert "first 10 s, reading more" in view.page.locator(".chip.live").inner_text()
     asked = len(server.asked)
-    view.page.clock.run_for(3100)
+    with view.page.expect_response(lambda answer: "api/recording" in answer.url):
+        view.page.clock.run_for(3100)
     view.settle()
     assert {name for name, _ in server.asked[asked:]} == {"recording"}  # nothing new
     recording.update(duration_ns=20 * SECOND, partial=False)
