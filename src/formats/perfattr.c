@@ -140,7 +140,7 @@ const struct perf_attr *perf_attrs__find(struct perf_attrs *a, uint64_t id)
 		return a->cnt ? a->v : NULL;
 	if (id == a->last.id)
 		return &a->v[a->last.attr];
-	if (!a->sorted)
+	if (!a->sorted && a->id_cnt)
 		qsort(a->ids, a->id_cnt, sizeof(*a->ids), by_id);
 	a->sorted = true;
 	found = a->id_cnt ? bsearch(&key, a->ids, a->id_cnt, sizeof(key), by_id) : NULL;
