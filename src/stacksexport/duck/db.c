@@ -46,6 +46,9 @@ int db__connect(struct db *db)
 	char *why = NULL;
 	int err = db__settings(&config);
 
+	db->definitions = definitions__new();
+	if (!err && !db->definitions)
+		err = -ENOMEM;
 	if (!err && duckdb_open_ext(NULL, &db->database, config, &why) != DuckDBSuccess)
 		err = -EINVAL;
 	if (!err && duckdb_connect(db->database, &db->connection) != DuckDBSuccess)
@@ -79,7 +82,7 @@ static int failed(const struct db *db, const char *words)
 	return -EINVAL;
 }
 
-int db__command(struct db *db, const char *sql)
+static int db__run_as_it_is(struct db *db, const char *sql)
 {
 	duckdb_result result;
 	int err = 0;
@@ -88,6 +91,28 @@ int db__command(struct db *db, const char *sql)
 		err = failed(db, duckdb_result_error(&result));
 	duckdb_destroy_result(&result);
 	return err;
+}
+
+static int run_definition(const char *statement, void *db)
+{
+	return db__run_as_it_is(db, statement);
+}
+
+static int db__define_for(struct db *db, const char *sql)
+{
+	return definitions__make(db->definitions, sql, run_definition, db);
+}
+
+int db__define_all(struct db *db)
+{
+	return definitions__make_all(db->definitions, run_definition, db);
+}
+
+int db__command(struct db *db, const char *sql)
+{
+	int err = db__define_for(db, sql);
+
+	return err ? err : db__run_as_it_is(db, sql);
 }
 
 void db__append_quoted(struct buf *sql, const char *s, char quote)
@@ -151,7 +176,8 @@ int db__lock_down(struct db *db, const char *folder)
 	buf__str(&sql, "SET GLOBAL enable_external_access = false;"
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
+	/* the names of files are no names of views */
+	err = buf__err(&sql) ? failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -168,7 +194,8 @@ static int db__set_list(struct db *db, const struct file_list *list, const struc
 		buf__printf(&sql, "SET VARIABLE %s = NULL::VARCHAR[]", list->variable);
 	}
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : db__command(db, (const char *)sql.data);
+	/* the names of files are no names of views */
+	err = buf__err(&sql) ? failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -196,12 +223,25 @@ int db__set_variable(struct db *db, const char *name, duckdb_value value)
 	return err;
 }
 
+static int db__keep_or_run(struct db *db, const char *statement)
+{
+	int kept = definitions__keep(db->definitions, statement);
+
+	if (kept < 0)
+		return failed(db, NULL);
+	return kept ? 0 : db__command(db, statement);
+}
+
 int db__script(struct db *db, const char *path)
 {
-	char *sql = share__read(path);
-	int err = sql ? db__command(db, sql) : -ENOENT;
+	char *text = share__read(path);
+	struct statements st = { 0 };
+	int err = text ? statements__parse(&st, text) : -ENOENT;
 
-	free(sql);
+	for (size_t i = 0; i < st.cnt && !err; i++)
+		err = db__keep_or_run(db, st.sql[i]);
+	statements__free(&st);
+	free(text);
 	return err;
 }
 
@@ -237,6 +277,8 @@ void db__close(struct db *db)
 {
 	duckdb_disconnect(&db->connection);
 	duckdb_close(&db->database);
+	definitions__free(db->definitions);
+	db->definitions = NULL;
 }
 
 int db__bind(struct db *db, duckdb_prepared_statement prepared)
@@ -255,11 +297,25 @@ int db__bind(struct db *db, duckdb_prepared_statement prepared)
 	return 0;
 }
 
+/* With all views: DuckDB's message for a name that does not exist suggests similar ones. */
+static duckdb_state db__prepare_again(struct db *db, const char *sql,
+				      duckdb_prepared_statement *out)
+{
+	duckdb_destroy_prepare(out);
+	return db__define_all(db) == 0 ? duckdb_prepare(db->connection, sql, out) : DuckDBError;
+}
+
 int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 {
-	if (duckdb_prepare(db->connection, sql, out) != DuckDBSuccess)
-		return failed(db, duckdb_prepare_error(*out));
-	return db__bind(db, *out);
+	duckdb_state state;
+
+	*out = NULL;
+	if (db__define_for(db, sql) != 0)
+		return -EINVAL;
+	state = duckdb_prepare(db->connection, sql, out);
+	if (state != DuckDBSuccess && definitions__has_more(db->definitions))
+		state = db__prepare_again(db, sql, out);
+	return state == DuckDBSuccess ? db__bind(db, *out) : failed(db, duckdb_prepare_error(*out));
 }
 
 /* Refuses statements that cannot be a subquery, because they return no rows. */

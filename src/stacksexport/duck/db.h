@@ -7,14 +7,16 @@
 #include <duckdb.h>
 
 #include "base/buf.h"
+#include "stacksexport/duck/definitions.h"
 #include "stacksexport/duck/params.h"
 #include "stacksexport/duck/recfiles.h"
 
 struct db {
 	duckdb_database database;
 	duckdb_connection connection;
-	const struct recfiles *files; /* the files of the recording; borrowed */
-	bool same_columns;	      /* all files have the same columns */
+	const struct recfiles *files;	 /* the files of the recording; borrowed */
+	struct definitions *definitions; /* views and macros; shared by its connections */
+	bool same_columns;		 /* all files have the same columns */
 	bool in_order; /* rows are in the order of time, so that following() is available */
 	/* Reports damaged files after a query failed to read; NULL: not called. */
 	void (*blame)(struct db *, const struct recfiles *);
@@ -42,7 +44,8 @@ int db__set_files(struct db *, const struct recfiles *);
  * (already logged). */
 int db__set_unions(struct db *);
 
-/* Runs statements that return no rows. Returns 0 or -errno (already logged). */
+/* Runs statements that return no rows, after the definitions of what they mention. Returns 0 or
+ * -errno (already logged). */
 int db__command(struct db *, const char *sql);
 
 /* Runs SET VARIABLE name = value. Destroys the value. Returns 0 or -errno (already logged). */
@@ -58,8 +61,13 @@ void db__append_quoted(struct buf *, const char *, char quote);
  */
 int db__lock_down(struct db *, const char *folder);
 
-/* Runs the script sql/NAME of the share folder. Returns 0 or -errno (already logged). */
+/* Runs the script sql/NAME of the share folder; its views and macros are made when a statement
+ * mentions them. Returns 0 or -errno (already logged). */
 int db__script(struct db *, const char *path);
+
+/* Makes all views and macros now. Connections of several threads need them there. Returns 0 or
+ * -errno (already logged). */
+int db__define_all(struct db *);
 
 /* Binds the parameters that the statement uses. Returns 0 or -EINVAL (already logged). */
 int db__bind(struct db *, duckdb_prepared_statement);

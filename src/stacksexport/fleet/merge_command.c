@@ -45,7 +45,9 @@ static int merger__settings(struct merger *m)
 	buf__u8(&sql, 0);
 	err = buf__err(&sql) ? -ENOMEM : db__command(&m->db, (const char *)sql.data);
 	buf__free(&sql);
-	return err ? err : db__script(&m->db, "sql/merge/open.sql");
+	if (!err)
+		err = db__script(&m->db, "sql/merge/open.sql");
+	return err ? err : db__define_all(&m->db);
 }
 
 static int merger__open(struct merger *m, const char *dir, const struct recfiles *label)

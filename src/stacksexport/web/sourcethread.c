@@ -28,6 +28,8 @@ static int source_start(struct source *s)
 	if (!err && db->in_order)
 		err = db__script(db, "sql/view/slices_in_order.sql");
 	if (!err)
+		err = db__define_all(db);
+	if (!err)
 		err = db__lock_down(db, s->live ? s->request.files.label : NULL);
 	steps__begin(s);
 	if (!err)
