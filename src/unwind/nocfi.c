@@ -162,6 +162,53 @@ static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_r
 
 /* ---- by the stack's contents ---- */
 
+#define TRAMPOLINE_ARENA 65536 /* bytes that CPython fills with copies */
+
+/*
+ * With -X perf, CPython 3.12 and 3.13 enter each function by its own copy of this code, without
+ * CFI: [endbr64;] sub $8, %rsp; call *%rcx; add $8, %rsp; ret (Python/asm_trampoline.S). From 3.14
+ * on it has a frame pointer. Each place is behind the call; 3.13 aligns the copies.
+ */
+static bool is_place_in_trampoline(const struct slowwalk *w)
+{
+	static const struct {
+		uint8_t distance, place;
+	} copies[] = { { 11, 6 }, { 15, 10 }, { 16, 6 }, { 16, 10 } };
+	uint64_t off = (slowwalk__pc(w) - w->map->start) % TRAMPOLINE_ARENA;
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++)
+		found |= off % copies[i].distance == copies[i].place;
+	return found && w->map->kind == MAPPING_ANON && !machine__links(slowwalk__machine(w));
+}
+
+static bool has_frame_pointer(struct slowwalk *w)
+{
+	uint64_t fp = slowwalk__fp(w), pc;
+
+	return fp >= slowwalk__sp(w) && snapshot__word(w->stack, fp + 8, &pc) &&
+	       is_return_address(w, pc);
+}
+
+/* The interpreter calls the trampoline, which calls the interpreter. */
+static bool is_in_trampoline(struct slowwalk *w, uint64_t *pc)
+{
+	const struct trace *t = w->trace;
+	const struct mapping *callee = t->cnt > 1 ? t->frames[t->cnt - 2].map : NULL, *caller;
+
+	if (!is_place_in_trampoline(w) || !callee || !callee->file || has_frame_pointer(w) ||
+	    !snapshot__word(w->stack, slowwalk__sp(w) + 8, pc))
+		return false;
+	caller = slowwalk__map(w, *pc - 1);
+	return caller && caller->file == callee->file && is_return_address(w, *pc);
+}
+
+static enum unwind_status leave_trampoline(struct slowwalk *w, uint64_t pc)
+{
+	w->source = FRAME_BY_CODE;
+	return slowwalk__return_to(w, pc, slowwalk__sp(w) + 16);
+}
+
 /*
  * A leaf without CFI (JIT code, hand-written assembly) often has no frame: the frame pointer is
  * then its caller's, and the return address is at the stack pointer, or in the link register.
@@ -176,6 +223,8 @@ static enum unwind_status guess_caller(struct slowwalk *w, bool caller)
 	}
 	if (!caller && is_new_thread(w))
 		return UNWIND_ROOT;
+	if (caller && is_in_trampoline(w, &pc))
+		return leave_trampoline(w, pc);
 	return no_cfi__follow_fp(w, caller);
 }
 

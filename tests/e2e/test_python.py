@@ -137,6 +137,24 @@ def test_native_frames_lie_between_the_functions_that_call_them(record, tmp_path
     assert [n for n in names[callbacks + 1:] if n != "interpreter"][:2] == ["main", "<module>"]
 
 
+def makes_trampolines(python):
+    return subprocess.run([python, "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"],
+                          stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not any(map(makes_trampolines, PYTHONS)), reason="no Python from 3.12 on in STACKS_PYTHONS")
+@pytest.mark.parametrize("options", [[], ["--no-runtimes"]], ids=["runtimes", "native"])
+def test_trampolines_for_perf_are_crossed(record, tmp_path, options):
+    """With -X perf. Only what the trampolines themselves run may end elsewhere."""
+    script = write(tmp_path, BUSY)
+    for python in filter(makes_trampolines, PYTHONS):
+        r = record("-p", "profile:u:499", *options, "--", python, "-X", "perf", script)
+        root, cnt = r.rows("""
+            SELECT count(*) FILTER (unwind = 'root'), count(*) FROM stacks WHERE kind = 'profile' AND ustack_id IS NOT NULL
+            """)[0]
+        assert cnt > 200 and root >= 0.99 * cnt, python
+
+
 WAITING = """
 import json, os, queue, select, socket, sys, threading, time
 ready = []

@@ -183,6 +183,46 @@ static void jit_code_is_walked_by_frame_pointer(void **state)
 	CHECK(t, OTHER_STACK, 3);
 }
 
+/* Two versions of CPython, with and without endbr64. */
+static void trampolines_of_python_are_left_without_a_frame_pointer(void **state)
+{
+	static const uint64_t places[] = { 3 * 11 + 6, 2 * 15 + 10, 2 * 16 + 6, 3 * 16 + 10 };
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 6);
+	const struct frame *f = t->trace->frames;
+
+	t->words[2] = return_into(PLAIN);
+	t->words[3] = return_into(ROOT);
+	t->event->regs[6] = 4711; /* not a frame pointer */
+	for (size_t i = 0; i < 4; i++) {
+		t->words[0] = JIT + places[i];
+		CHECK(t, ROOT, 4);
+		assert_int_equal(f[2].pc, return_into(PLAIN));
+		assert_int_equal(f[2].sp, STACK + 24);
+		assert_int_equal(f[2].source, FRAME_BY_CODE);
+		assert_true(jobs__wait(t->jobs, 60000000000));
+	}
+	t->words[0] = JIT + 101; /* another place */
+	CHECK(t, NO_CFI, 2);
+	t->words[0] = JIT + places[0];
+	t->words[2] = JIT + 300; /* not the file of the called function */
+	CHECK(t, NO_CFI, 2);
+	t->words[2] = FUNCTION(PLAIN); /* no call precedes it */
+	CHECK(t, NO_CFI, 2);
+}
+
+static void trampolines_with_a_frame_pointer_are_left_by_that(void **state)
+{
+	struct fixture *t = leaf(state, FUNCTION(PLAIN), 6);
+
+	t->words[0] = JIT + 2 * 16 + 6;
+	t->words[2] = return_into(PLAIN);
+	t->words[4] = return_into(ROOT);
+	t->event->regs[6] = STACK + 24;
+	CHECK(t, ROOT, 3);
+	assert_int_equal(t->trace->frames[2].pc, return_into(ROOT));
+	assert_int_equal(t->trace->frames[2].source, FRAME_BY_POINTER);
+}
+
 /* Rules, and frame pointers between them: the same by the slow walk, with tables, and when the fast
  * walk has learned where there is no CFI. */
 static void code_without_cfi_is_crossed(void **state)
@@ -356,7 +396,8 @@ static void a_thread_begins_behind_a_system_call(void **state)
 RUN_TESTS(test(frame_pointers_are_used_without_cfi), test(unread_code_is_awaited),
 	  test(two_unread_places_are_awaited), test(a_read_that_cannot_be_requested_is_not_awaited),
 	  test(a_probed_functions_file_is_awaited), test(jit_code_is_walked_by_frame_pointer),
-	  test(code_without_cfi_is_crossed), test(uprobes_are_walked),
+	  test(trampolines_of_python_are_left_without_a_frame_pointer),
+	  test(trampolines_with_a_frame_pointer_are_left_by_that), test(code_without_cfi_is_crossed), test(uprobes_are_walked),
 	  test(signal_frames_are_walked), test(a_leaf_without_stack_has_a_caller),
 	  test(a_leaf_with_untouched_stack_has_a_caller),
 	  test(popped_registers_are_below_the_stack_pointer),
