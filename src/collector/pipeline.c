@@ -245,6 +245,7 @@ static void pipeline_sample(struct session *s, const struct event *e, struct pro
 	behind = is_behind(s, e, &in.tgid);
 	if (!behind && pipeline__take(&in, false, s))
 		return;
+	walker__defer(s->walker, process, e);
 	if (deferred__add(s->deferred, &in, monotonic__ns()) == 0)
 		deferred__relieve(s->deferred, in.tgid, pipeline__take, s);
 	else

@@ -164,6 +164,16 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	return walk.trace;
 }
 
+void walker__defer(struct walker *w, const struct process *p, const struct event *e)
+{
+	if (!w->runtimes || !p || !(e->flags & EVENT_F_USER))
+		return;
+	if (e->flags & EVENT_F_RUNTIME)
+		runtimes__request(w->runtimes, p, e);
+	else
+		runtimes__look(w->runtimes, p);
+}
+
 void walker__stats(const struct walker *w, struct unwinder_stats *s)
 {
 	*s = (struct unwinder_stats){ 0 };

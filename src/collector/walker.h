@@ -42,6 +42,11 @@ void walker__ahead(struct walker *, const struct walker_entry *, size_t cnt);
 const struct trace *walker__walk(struct walker *, struct process *, const struct event *,
 				 bool last);
 
+/* An event that waits for an earlier one, or for files: the interpreter of its process and the
+ * functions of its calls, which may go soon, are looked up meanwhile. `process`: the table's, or
+ * NULL. */
+void walker__defer(struct walker *, const struct process *, const struct event *);
+
 void walker__stats(const struct walker *, struct unwinder_stats *);
 
 #endif
