@@ -102,6 +102,14 @@ def test_a_rest_that_cannot_be_read_leaves_the_first_part(large, serve, tmp_path
     assert f"{tmp_path}: the page shows only the first part of this recording" in server.close()
 
 
+def test_an_end_while_it_reads_is_no_damage(serve, tmp_path):  # noqa: F811
+    b = Batch()
+    for number in range(10_000):
+        b.profile(number, names(*(f"f{number}_{depth}" for depth in range(50))))
+    messages = serve(b.write(tmp_path / "stacks")).close()
+    assert messages.count("\n") == 1 and "Ctrl-C ends it" in messages
+
+
 def test_a_selection_is_read_at_once(large, serve):  # noqa: F811
     server = serve(large, "--from", f"{BATCHES - 1}s")
     assert not server.get("recording")["partial"]

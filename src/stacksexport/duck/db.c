@@ -69,11 +69,18 @@ static size_t count_removed(const struct recfiles *files)
 	return cnt;
 }
 
-/* Prints the error line of a failed query. */
+bool db__is_interrupt(const char *words)
+{
+	return words && strncmp(words, "INTERRUPT", strlen("INTERRUPT")) == 0;
+}
+
+/* Prints the error line of a failed query. Silent if the program interrupted it. */
 static int failed(const struct db *db, const char *words)
 {
 	size_t removed = count_removed(db->files);
 
+	if (db__is_interrupt(words))
+		return -EINTR;
 	if (removed)
 		log__error("%zu of %zu batches were removed while they were read (collector "
 			   "--keep); run the command again, or select a later time (--from)",
@@ -401,12 +408,14 @@ static duckdb_state db__start_and_finish(struct db *db, duckdb_prepared_statemen
 
 int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result *out)
 {
+	int err;
+
 	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
-	failed(db, duckdb_result_error(out));
+	err = failed(db, duckdb_result_error(out));
 	if (db->blame && is_of_files(duckdb_result_error_type(out)))
 		db->blame(db, db->files);
-	return -EINVAL;
+	return err;
 }
 
 int db__run(struct db *db, const char *sql, duckdb_result *out)

@@ -37,6 +37,9 @@ void db__close(struct db *);
  * Returns 0 or -errno (already logged). */
 int db__connect_again(const struct db *, struct db *out);
 
+/* Returns whether DuckDB's message says that a query was interrupted. */
+bool db__is_interrupt(const char *words);
+
 /* Sets the files of the tables. Returns 0 or -errno (already logged). */
 int db__set_files(struct db *, const struct recfiles *);
 

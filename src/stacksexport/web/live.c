@@ -84,7 +84,7 @@ void live__follow(struct source *s)
 		rest_ns = REST_TIMES * (monotonic__ns() - begin_ns);
 		rest_ns = rest_ns < LOOK_NS ? LOOK_NS : rest_ns;
 	}
-	if (err)
+	if (err && err != -EINTR) /* -EINTR: the program ends */
 		log__warn("new batches of %s are not shown", folder);
 	pthread_mutex_lock(&s->lock);
 	s->live = false;

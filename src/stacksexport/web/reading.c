@@ -130,6 +130,7 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
+	const char *words;
 	int err = 0;
 
 	if (duckdb_execute_prepared_streaming(prepared, &result) != DuckDBSuccess)
@@ -138,10 +139,11 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 		take_stacks(s->model, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
-	if (duckdb_result_error(&result))
-		err = -EINVAL;
-	if (err) {
-		log__error("%s", duckdb_result_error(&result));
+	words = duckdb_result_error(&result);
+	if (words)
+		err = db__is_interrupt(words) ? -EINTR : -EINVAL;
+	if (err && err != -EINTR) { /* -EINTR: the program ends */
+		log__error("%s", words);
 		batches__blame(db, db->files);
 	}
 	duckdb_destroy_result(&result);

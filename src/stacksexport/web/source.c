@@ -131,7 +131,7 @@ static int run_failed(struct buf *error, const char *words)
 {
 	buf__reset(error);
 	buf__str(error, words ? words : "out of memory");
-	return words && strncmp(words, "INTERRUPT", strlen("INTERRUPT")) == 0 ? -EINTR : -EINVAL;
+	return db__is_interrupt(words) ? -EINTR : -EINVAL;
 }
 
 static int run_on(struct db *db, const struct source_query *q, const char *sql, duckdb_result *out,

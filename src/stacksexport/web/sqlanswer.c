@@ -199,13 +199,10 @@ static int sql_request_read(struct web_request *r, struct sql_request *q, struct
 
 static int sql_failed(struct answer *a, const char *words)
 {
-	bool interrupted = words && strncmp(words, "INTERRUPT", strlen("INTERRUPT")) == 0;
-
-	return answer__fail(a, 400, "%s",
-			    interrupted ? "the query was stopped: it was cancelled, or took more "
-					  "than 30 s"
-			    : words	? words
-					: "out of memory");
+	if (db__is_interrupt(words))
+		return answer__fail(
+			a, 400, "the query was stopped: it was cancelled, or took more than 30 s");
+	return answer__fail(a, 400, "%s", words ? words : "out of memory");
 }
 
 static int sql_prepare(struct db *db, const char *sql, duckdb_prepared_statement *out,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/web/steps.h"
 
+#include <errno.h>
+
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "stacksexport/web/reading.h"
@@ -86,7 +88,7 @@ void steps__read_rest(struct source *s)
 		if (goes_on)
 			err = reading__again(s, step, step);
 	}
-	if (err)
+	if (err && err != -EINTR) /* -EINTR: the program ends */
 		log__warn("%s: the page shows only the first part of this recording",
 			  s->request.files.label);
 	if (s->partial)
