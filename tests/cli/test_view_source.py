@@ -3,10 +3,12 @@
 import os
 import subprocess
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from exporter import SOURCE, build_id
-from recordings import PERIOD, Batch, frame
+from recordings import FRAME, PERIOD, Batch, frame, names
 from webclient import Server, paths
 
 
@@ -64,6 +66,34 @@ def test_without_debug_information_instructions_have_it(record, ask):
     assert answer["kind"] == "disassembly" and answer["file"] == str(prog) and answer["note"]
     assert answer["lines"][0]["n"] == "+0x0" and answer["lines"][0]["self"] == 3 * PERIOD
     assert sum(line["total"] for line in answer["lines"]) == 3 * PERIOD
+
+
+def script_call(module, line):
+    return dict(name="work", address=0, offset=0, module=str(module), build_id=None, file_offset=None, line=line)
+
+
+def record_script(folder, script):
+    """A recording of a function of `script` that is in its line 2 twice, and in line 3 once, where it calls another one."""
+    b, leaf = Batch(), {**names("memcpy")[0], "line": None}
+    b.profile(0, [script_call(script, 2)], count=2)
+    b.profile(10, [leaf, script_call(script, 3)])
+    b.write(folder)
+    frames = pa.list_(pa.struct([*FRAME, pa.field("line", pa.int32())]))
+    schema = pa.schema([pa.field("stack_id", pa.uint64(), nullable=False), pa.field("frames", frames, nullable=False)])
+    stacks = [dict(stack_id=number, frames=frames) for number, frames in b.stacks.values()]
+    pq.write_table(pa.Table.from_pylist(stacks, schema), folder / "stacktraces-000001.parquet")
+    return folder
+
+
+def test_a_function_of_a_script_has_the_lines_of_the_recording(ask, tmp_path):
+    script = tmp_path / "work.py"
+    script.write_text("def work():\n    x = 1\n    copy(x)\n")
+    s, answer = ask(record_script(tmp_path / "rec", script), name="work", module="work.py")
+    assert (answer["kind"], answer["file"]) == ("source", str(script))
+    assert [(line["text"].strip(), line["self"], line["total"]) for line in answer["lines"]] == [
+        ("def work():", 0, 0), ("x = 1", 2 * PERIOD, 2 * PERIOD), ("copy(x)", 0, PERIOD)]
+    script.unlink()
+    assert s.get("source", metric="cpu", name="work", module="work.py")["kind"] == "none"
 
 
 def test_another_file_is_not_taken_for_it(record, ask, compile_c):

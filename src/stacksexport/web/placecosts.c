@@ -20,11 +20,13 @@ static struct place_cost *cost_at(struct place_costs *c, const struct stack_fram
 	if (!costs)
 		return NULL;
 	c->costs = costs;
-	index = keymap__add(&c->places, place, 0, &is_new);
+	index = keymap__add(&c->places, place, place ? 0 : (uint64_t)frame->line, &is_new);
 	if (index == KEYMAP_NONE)
 		return NULL;
 	if (is_new) {
-		costs[index] = (struct place_cost){ .place = place };
+		costs[index] = (struct place_cost){ .place = place,
+						    .file = frame->file ? frame->file : frame->path,
+						    .line = frame->line };
 		c->path = frame->path;
 		c->build_id = frame->build_id;
 		c->start = frame->address;

@@ -6,8 +6,10 @@
 #include "stacksexport/web/metrics.h"
 
 struct place_cost {
-	uint64_t place; /* a link-time address */
+	uint64_t place; /* a link-time address; 0: a line of a script */
 	int64_t self, total;
+	uint32_t file; /* of the line: a text of the stackset */
+	int32_t line;  /* that the recording has; 0: none */
 };
 
 struct place_costs {

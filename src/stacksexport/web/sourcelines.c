@@ -66,13 +66,24 @@ static struct source_line *line_at(struct source_view *s, int number)
 	return &lines[s->line_cnt++];
 }
 
-/* Uses the file of the first place: except for inlined code, a function is in one file. */
-static void add_place(struct source_view *s, struct lines *lines, const struct place_cost *cost)
+/* Prefers the line of the recording: interpreted functions and those of Go have one. */
+static struct found_line line_of(const struct place_cost *cost, const struct stackset *stacks,
+				 struct lines *lines)
 {
-	struct found_line found = { 0 };
+	struct found_line found = { .number = cost->line };
+
+	if (cost->line)
+		found.file = strdup(stackset__text(stacks, cost->file).s);
+	else if (lines)
+		lines__at(lines, (struct line_query){ cost->place, false }, take_line, &found);
+	return found;
+}
+
+/* Uses the file of the first place: except for inlined code, a function is in one file. */
+static void add_place(struct source_view *s, struct found_line found, const struct place_cost *cost)
+{
 	struct source_line *line = NULL;
 
-	lines__at(lines, (struct line_query){ cost->place, false }, take_line, &found);
 	if (found.file && !s->file) {
 		s->file = found.file;
 		found.file = NULL;
@@ -98,8 +109,11 @@ static void find_lines(struct source_view *s, struct model *m)
 {
 	struct lines *lines = binaries__lines(m->binaries, s->path.s, s->build_id.s);
 
-	for (uint32_t i = 0; lines && i < s->costs.places.cnt; i++)
-		add_place(s, lines, &s->costs.costs[i]);
+	for (uint32_t i = 0; i < s->costs.places.cnt; i++) {
+		const struct place_cost *cost = &s->costs.costs[i];
+
+		add_place(s, line_of(cost, m->stacks, lines), cost);
+	}
 	if (s->line_cnt)
 		qsort(s->lines, s->line_cnt, sizeof(*s->lines), compare_lines);
 }
