@@ -42,7 +42,7 @@ class DiffView {
       this.sides,
       el('div.split', {}, el('div.column', {}, this.graph, el('div.diff-table', {}, this.table.node)), this.panel),
     );
-    this.loader = new Loader(this.graph);
+    this.loader = new Loader(this.graph, () => this.forget());
     this.keys = {
       c: () => this.model && this.flame.selected >= 0 && detailsCopy(this.model, this.flame.selected),
       s: () =>
@@ -138,7 +138,7 @@ class DiffView {
   explain() {
     this.loader.stop();
     this.loader.forget();
-    this.table.show([]);
+    this.forget();
     this.loader.showNote(
       'Compare two ranges',
       'Drag a range on the timeline and press a, then another and press b. Or:',
@@ -154,6 +154,13 @@ class DiffView {
       this.loader.cover
         .querySelector('.suggestions')
         .append(button('The other recording', () => stateSet({ other: '1' })));
+  }
+
+  // Shows nothing of an earlier comparison.
+  forget() {
+    this.model = null;
+    this.table.show([]);
+    fill(this.panel);
   }
 
   halves() {

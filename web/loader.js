@@ -8,9 +8,10 @@ import { formatTime } from './format.js';
 const PATIENCE_MS = 500;
 
 export class Loader {
-  // `panel` holds the result; progress and errors lie over it.
-  constructor(panel) {
+  // `panel` holds the result; progress and errors lie over it. failed() removes what is shown elsewhere of an earlier result.
+  constructor(panel, failed) {
     this.panel = panel;
+    this.failed = failed;
     this.key = null;
     this.cover = el('div.cover', { hidden: true });
     panel.append(this.cover);
@@ -30,7 +31,9 @@ export class Loader {
       this.clear();
       show(result);
     } catch (error) {
-      if (this.control === control) this.showError(error, () => this.again(key, work, show));
+      if (this.control !== control) return;
+      this.showError(error, () => this.again(key, work, show));
+      this.failed?.();
     } finally {
       clearTimeout(timer);
     }

@@ -62,7 +62,7 @@ class WaitsView {
     this.tables = { waits: this.waitsTable(), wakers: this.wakersTable() };
     this.holder = el('div.holder');
     this.node = el('div.view', {}, this.tools, el('div.split', {}, this.holder, this.panel));
-    this.loader = new Loader(this.holder);
+    this.loader = new Loader(this.holder, () => fill(this.panel));
     this.slot = el('div.slot');
     this.holder.prepend(this.slot);
   }

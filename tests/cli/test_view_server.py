@@ -179,7 +179,8 @@ def data_of(report):
 
 
 def test_a_report_has_the_answers_of_the_server(server, rec, tmp_path):
-    run("report", rec, "-o", tmp_path / "r.html", "--svg", tmp_path / "f.svg", "--by", "process", "--sort", "total")
+    done = run("report", rec, "-o", tmp_path / "r.html", "--svg", tmp_path / "f.svg", "--by", "process", "--sort", "total")
+    assert f"wrote {tmp_path / 'r.html'}" in done.stderr
     text, data = data_of(tmp_path / "r.html")
     assert data["state"] == {"root": "process"}
     assert paths(data["api/flame?metric=wall&root=process"]) == paths(server.get("flame", metric="wall", root="process"))

@@ -110,6 +110,16 @@ def test_two_ranges_are_compared(view, server):
     assert server.asked[-1][1]["normalise"] == "spans"
 
 
+def test_a_difference_that_fails_leaves_nothing_of_the_one_before(view):
+    view.allowed.append("status of 400")
+    view.open(f"view=diff&afrom=0&ato={2 * SECOND}&bfrom={2 * SECOND}&bto={4 * SECOND}")
+    view.page.locator("tbody tr").first.click()
+    assert "significant" in view.details()
+    view.page.get_by_role("button", name="per span").click()
+    view.page.get_by_role("alert").filter(has_text="no span").wait_for()
+    assert view.page.locator("tbody tr:visible").count() == 0 and view.details() == ""
+
+
 def test_a_difference_without_ranges_offers_the_halves(view, server):
     view.open("view=diff")
     view.page.get_by_role("button", name="First half and second half").click()

@@ -9,6 +9,7 @@
 #include "stacksexport/commands.h"
 #include "stacksexport/grouping.h"
 #include "stacksexport/outfile.h"
+#include "stacksexport/progress.h"
 #include "stacksexport/topbase.h"
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/assets.h"
@@ -315,9 +316,17 @@ static int report_write_svg(struct report *r, const char *path)
 	return err;
 }
 
+static void report_say(const char *path)
+{
+	progress__end();
+	if (strcmp(path, "-") != 0)
+		log__info("wrote %s; open it in a browser", path);
+}
+
 int report__run(const struct export_options *o)
 {
 	struct report r = { .by = o->by, .by_total = top_base__by_total(o) };
+	const char *output = o->output ? o->output : DEFAULT_FILE;
 	int status, err = 0;
 
 	if (grouping__check(o) != STATUS_OK || top_base__check_order(o) != STATUS_OK)
@@ -326,9 +335,11 @@ int report__run(const struct export_options *o)
 	if (status == STATUS_OK)
 		err = report_fill(&r);
 	if (status == STATUS_OK && !err)
-		err = report_write(&r, o->output ? o->output : DEFAULT_FILE);
+		err = report_write(&r, output);
 	if (status == STATUS_OK && !err && o->svg)
 		err = report_write_svg(&r, o->svg);
+	if (status == STATUS_OK && !err)
+		report_say(output);
 	view__close(&r.view);
 	buf__free(&r.data);
 	return err ? STATUS_FAILED : status;

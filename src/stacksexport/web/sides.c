@@ -57,7 +57,9 @@ static int side_count_spans(struct side *s, struct answer *a)
 	duckdb_destroy_data_chunk(&chunk);
 	duckdb_destroy_result(&result);
 	if (!err && s->size < 1)
-		err = answer__fail(a, 400, "a side has no span to normalise by");
+		err = answer__fail(a, 400,
+				   "no span ends in one of the two sides, so the cost per span is "
+				   "not known; compare per time");
 	return err;
 }
 
