@@ -197,6 +197,15 @@ def test_a_report_has_the_answers_of_the_server(server, rec, tmp_path):
     assert f"hot ({40 * PERIOD} ns, 93.02 %)" in titles
 
 
+def test_a_report_has_at_most_10_mb_whatever_the_names(tmp_path):
+    b = Batch()
+    for number in range(60):
+        b.profile(number, names(f"{number}" + 100_000 * "<", "main"))
+    run("report", b.write(tmp_path / "long"), "-o", tmp_path / "r.html")
+    assert (tmp_path / "r.html").stat().st_size <= 10_000_000
+    assert "api/recording" in data_of(tmp_path / "r.html")[1]
+
+
 def test_a_report_of_hostile_names_is_text(tmp_path):
     b = Batch()
     b.profile(0, names("</script><script>alert(1)</script>", "a & <b>", "\x01\u202e", "main"), command="</script>")

@@ -18,7 +18,8 @@
 #include "stacksexport/web/stackrows.h"
 #include "stacksexport/web/svg.h"
 
-#define REPORT_MAX   (10u << 20) /* bytes of the file */
+#define REPORT_MAX   10000000u	 /* bytes of the file */
+#define KEY_MAX	     512u	 /* bytes of an answer's key */
 #define SLICED_MAX   (1u << 20)	 /* of a flame graph with its slices; else stored without them */
 #define STACKS_MAX   1000
 #define SLICES	     "100"
@@ -33,6 +34,7 @@ struct report {
 	struct buf data; /* the object of answers */
 	const char *by;	 /* what flame graphs are split by, too; NULL: nothing */
 	bool by_total;	 /* order of functions */
+	size_t page_sz;	 /* of the page without answers */
 	size_t stack_cnt;
 };
 
@@ -95,12 +97,24 @@ static void append_escaped(struct buf *data, const struct buf *json)
 	buf__append(data, json->data + from, json->sz - from);
 }
 
-static void report_put(struct report *r, const struct report_request *q, const struct buf *json)
+static size_t escaped_sz(const struct buf *json)
 {
-	if (r->data.sz + json->sz > REPORT_MAX)
-		return;
+	size_t sz = json->sz;
+
+	for (size_t i = 0; i < json->sz; i++)
+		if (json->data[i] == '<')
+			sz += sizeof("\\u003c") - sizeof("<");
+	return sz;
+}
+
+/* Adds an answer if it fits. */
+static bool report_put(struct report *r, const struct report_request *q, const struct buf *json)
+{
+	if (r->page_sz + r->data.sz + KEY_MAX + escaped_sz(json) > REPORT_MAX)
+		return false;
 	append_key(&r->data, q);
 	append_escaped(&r->data, json);
+	return true;
 }
 
 static int report_add(struct report *r, const struct report_request *q)
@@ -125,9 +139,7 @@ static int report_add_flame(struct report *r, const char *metric)
 	bool fits;
 
 	report_ask(r, &sliced, &a);
-	fits = a.status == 200 && a.json.sz <= SLICED_MAX;
-	if (fits)
-		report_put(r, &plain, &a.json);
+	fits = a.status == 200 && a.json.sz <= SLICED_MAX && report_put(r, &plain, &a.json);
 	answer_free(&a);
 	return fits ? 0 : report_add(r, &plain);
 }
@@ -264,8 +276,10 @@ static int report_await(struct report *r)
 
 static int report_fill(struct report *r)
 {
+	const struct asset *page = asset__find("report.html");
 	int err = report_await(r);
 
+	r->page_sz = page ? (size_t)(page->end - page->data) : 0;
 	json_out__open(&r->data, '{');
 	report_add_state(r);
 	for (size_t i = 0; i < sizeof(simple) / sizeof(*simple) && !err; i++)
