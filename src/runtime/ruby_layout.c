@@ -7,9 +7,9 @@
 
 #define VERSION(major, minor) ((major) << 8 | (minor))
 
-#define SINCE_3_2                                                                 \
-	[RUBY_THREAD_NATIVE] = 40, [RUBY_THREAD_EC] = 48, [RUBY_FRAME_SIZE] = 56, \
-	[RUBY_BODY_INFO] = 112, [RUBY_EMBEDDED_TEXT] = 24
+#define SINCE_3_2                                                                \
+	[RUBY_THREAD_NATIVE] = 40, [RUBY_THREAD_EC] = 48, [RUBY_BODY_INFO] = 112, \
+	[RUBY_EMBEDDED_TEXT] = 24
 
 /* vm_core.h, thread_pthread.h, iseq.h, internal/core/rstring.h of each version. */
 static const struct runtime_layout known[] = {
@@ -22,9 +22,9 @@ static const struct runtime_layout known[] = {
 		  [RUBY_EMBEDDED_TEXT] = 16,
 		  [RUBY_HAS_BOXED_LINE] = 1,
 		  [RUBY_HAS_FLAGS_LENGTH] = 1 } },
-	{ .version = VERSION(3, 2), .at = { SINCE_3_2, [RUBY_ID] = 8 } },
-	{ .version = VERSION(3, 3), .at = { SINCE_3_2, [RUBY_ID] = 16 } },
-	{ .version = VERSION(3, 4), .at = { SINCE_3_2, [RUBY_ID] = 16 } },
+	{ .version = VERSION(3, 2), .at = { SINCE_3_2, [RUBY_ID] = 8, [RUBY_FRAME_SIZE] = 64 } },
+	{ .version = VERSION(3, 3), .at = { SINCE_3_2, [RUBY_ID] = 16, [RUBY_FRAME_SIZE] = 56 } },
+	{ .version = VERSION(3, 4), .at = { SINCE_3_2, [RUBY_ID] = 16, [RUBY_FRAME_SIZE] = 56 } },
 };
 
 #define ARRAY_CNT(a) (sizeof(a) / sizeof(*(a)))

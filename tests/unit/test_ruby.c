@@ -247,6 +247,24 @@ static void check_place(int fd, const uint64_t *symbols)
 	assert_int_equal(c.frame_sz, 56);
 }
 
+/* Ruby 3.2 has the frame of 3.1 and the objects of 3.3. */
+static void knows_the_frames_of_ruby_3_2(void **state)
+{
+	struct capture_runtime c;
+	struct runtime_layout l;
+	int fd = fake__new();
+
+	(void)state;
+	fake__vm(fd);
+	fake__u32(fd, FAKE_API_VERSION + 4, 2);
+	fake__word(fd, FAKE_NATIVE + 8, FAKE_SELF);
+	assert_int_equal(locate(fd, exported, &l, &c), 0);
+	assert_int_equal(l.version, 0x302);
+	assert_int_equal(c.id_off, 8);
+	assert_int_equal(c.frame_sz, 64);
+	close(fd);
+}
+
 static void finds_the_place_with_and_without_the_symbol(void **state)
 {
 	int fd = fake__new();
@@ -314,6 +332,7 @@ RUN_TESTS(cmocka_unit_test(reads_names_and_lines),
 	  cmocka_unit_test(bounds_what_claims_to_be_large),
 	  cmocka_unit_test(has_the_cookie_that_bpf_makes),
 	  cmocka_unit_test(finds_the_place_with_and_without_the_symbol),
+	  cmocka_unit_test(knows_the_frames_of_ruby_3_2),
 	  cmocka_unit_test(waits_for_a_ruby_that_has_not_started),
 	  cmocka_unit_test(names_an_unknown_version),
 	  cmocka_unit_test(rejects_a_build_with_another_layout))
