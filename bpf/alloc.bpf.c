@@ -6,7 +6,7 @@
  */
 #include <linux/errno.h>
 
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"

@@ -53,12 +53,12 @@ $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 		CARGO_TARGET_DIR=$(abspath $(BUILD))/bench/cargo cargo build -q --release --manifest-path tests/bench/framehop/Cargo.toml; fi
 
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
-$(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/script.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+$(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/fuzzscript.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
-$(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/script.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
+$(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/fuzzscript.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,FUZZ,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib

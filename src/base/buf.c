@@ -19,7 +19,7 @@ void buf__reset(struct buf *b)
 	b->err = 0;
 }
 
-static int grow(struct buf *b, size_t sz)
+static int buf_grow(struct buf *b, size_t sz)
 {
 	size_t cap = b->cap ? b->cap : 64;
 	uint8_t *data;
@@ -39,7 +39,7 @@ static int grow(struct buf *b, size_t sz)
 uint8_t *buf__grow(struct buf *b, size_t sz)
 {
 	if (!b->err)
-		b->err = grow(b, sz);
+		b->err = buf_grow(b, sz);
 	return b->err ? NULL : buf__extend(b, sz);
 }
 

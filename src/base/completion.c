@@ -77,7 +77,7 @@ static const struct argp_option *option__next(const struct argp_option *o)
 		     o = option__next(o + 1))
 
 /* Prints the first clause of a description, for single quotes of zsh and fish. */
-static void print_summary(FILE *f, const char *doc, const char *escaped)
+static void completion_print_summary(FILE *f, const char *doc, const char *escaped)
 {
 	for (; *doc && *doc != ';' && strncmp(doc, " (", 2) != 0 && strncmp(doc, ". ", 2) != 0;
 	     doc++) {
@@ -205,7 +205,7 @@ static void zsh__print_option(FILE *f, const struct completion *c, const struct 
 	else
 		fprintf(f, "\\*--%s%s", o->name, o->arg ? "=" : "");
 	fputs("'[", f);
-	print_summary(f, o->doc ? o->doc : "", "[]:\\");
+	completion_print_summary(f, o->doc ? o->doc : "", "[]:\\");
 	fputs("]", f);
 	if (o->arg && w && w->is_list)
 		fprintf(f, ":%s:_values -s , %s %s", o->arg, o->arg, w->words);
@@ -234,7 +234,7 @@ static void zsh__print_commands(FILE *f, const struct completion *c)
 	fputs("\t*)\n\t\tlocal -a commands=(\n", f);
 	for (size_t i = 0; i < c->command_cnt; i++) {
 		fprintf(f, "\t\t\t'%s:", c->commands[i].name);
-		print_summary(f, c->commands[i].summary, ":\\");
+		completion_print_summary(f, c->commands[i].summary, ":\\");
 		fputs("'\n", f);
 	}
 	fputs("\t\t)\n\t\t_describe command commands\n\t\t_arguments --help --version\n\t\t;;\n",
@@ -279,7 +279,7 @@ static void fish__print_option(FILE *f, const struct completion *c, const char *
 	else if (o->arg)
 		fprintf(f, " %s", argument_kind__find(o->arg)->fish);
 	fputs(" -d '", f);
-	print_summary(f, o->doc ? o->doc : "", "\\");
+	completion_print_summary(f, o->doc ? o->doc : "", "\\");
 	fputs("'\n", f);
 }
 
@@ -291,7 +291,7 @@ static void fish__print_command(FILE *f, const struct completion *c,
 	if (command->name) {
 		fprintf(f, "complete -c %s -n __fish_use_subcommand -f -a %s -d '", c->program,
 			command->name);
-		print_summary(f, command->summary, "\\");
+		completion_print_summary(f, command->summary, "\\");
 		fputs("'\n", f);
 		snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'",
 			 command->name);

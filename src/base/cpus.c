@@ -33,7 +33,7 @@ int cpus__parse(const char *list, bool *online, size_t cnt)
 	return 0;
 }
 
-static int read_list(const char *path, bool *cpus, size_t cnt)
+static int cpus_read_list(const char *path, bool *cpus, size_t cnt)
 {
 	char *line = NULL;
 	size_t cap = 0;
@@ -53,7 +53,7 @@ size_t cpus__possible(void)
 	bool cpus[CPUS_MAX] = { false };
 	size_t cnt = CPUS_MAX;
 
-	if (read_list(FOLDER "possible", cpus, CPUS_MAX) != 0)
+	if (cpus_read_list(FOLDER "possible", cpus, CPUS_MAX) != 0)
 		return (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	while (cnt > 1 && !cpus[cnt - 1])
 		cnt--;
@@ -62,5 +62,5 @@ size_t cpus__possible(void)
 
 int cpus__online(bool *online, size_t cnt)
 {
-	return read_list(FOLDER "online", online, cnt);
+	return cpus_read_list(FOLDER "online", online, cnt);
 }

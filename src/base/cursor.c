@@ -2,7 +2,7 @@
 #include "base/cursor.h"
 
 /* Bits past the 64th are dropped. */
-static struct cursor_leb leb(const uint8_t *pos, const uint8_t *end, unsigned *shift)
+static struct cursor_leb cursor_take_leb(const uint8_t *pos, const uint8_t *end, unsigned *shift)
 {
 	struct cursor_leb n = { 0 };
 
@@ -21,13 +21,13 @@ struct cursor_leb cursor__long_uleb(const uint8_t *pos, const uint8_t *end)
 {
 	unsigned shift;
 
-	return leb(pos, end, &shift);
+	return cursor_take_leb(pos, end, &shift);
 }
 
 struct cursor_leb cursor__long_sleb(const uint8_t *pos, const uint8_t *end)
 {
 	unsigned shift;
-	struct cursor_leb n = leb(pos, end, &shift);
+	struct cursor_leb n = cursor_take_leb(pos, end, &shift);
 
 	if (n.end && shift < 64 && (n.end[-1] & 0x40))
 		n.v |= UINT64_MAX << shift;

@@ -156,7 +156,7 @@ static bool is_barred(struct errands *s, struct errand *e)
 }
 
 /* Abandons the current errand; its thread keeps running. Must hold the lock. */
-static void give_up(struct errands *s)
+static void errand_give_up(struct errands *s)
 {
 	struct errand *e = s->runner->errand;
 
@@ -181,7 +181,7 @@ static uint64_t patience_ns(struct errands *s, uint64_t now_ns)
 	return s->credit_ns > IMPATIENT_NS ? s->credit_ns : IMPATIENT_NS;
 }
 
-static void pay(struct errands *s, uint64_t waited_ns)
+static void errand_pay(struct errands *s, uint64_t waited_ns)
 {
 	if (waited_ns > SLOW_NS)
 		s->credit_ns -= waited_ns < s->credit_ns ? waited_ns : s->credit_ns;
@@ -196,10 +196,10 @@ static bool run_in_time(struct errands *s, struct errand *e)
 	bell__ring(&s->changed);
 	while (s->runner->errand && monotonic__ns() < until_ns)
 		bell__wait(&s->changed, &s->lock, until_ns);
-	pay(s, monotonic__ns() - begin_ns);
+	errand_pay(s, monotonic__ns() - begin_ns);
 	if (!s->runner->errand)
 		return true;
-	give_up(s);
+	errand_give_up(s);
 	return false;
 }
 

@@ -21,7 +21,7 @@ void own_files__close(struct own_files own)
 }
 
 /* Prints the number so that its last digit is right before `end`. */
-static char *print_number(char *end, unsigned number)
+static char *handle_print_number(char *end, unsigned number)
 {
 	*end = '\0';
 	do
@@ -33,7 +33,7 @@ static char *print_number(char *end, unsigned number)
 int handle__reopen(int handle, const struct own_files *own)
 {
 	bool known = own && own->dir >= 0 && own->pid == getpid();
-	char path[40], *number = print_number(path + sizeof(path) - 1, (unsigned)handle);
+	char path[40], *number = handle_print_number(path + sizeof(path) - 1, (unsigned)handle);
 	int fd = -1;
 
 	if (known)

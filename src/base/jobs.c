@@ -23,11 +23,11 @@
 #define STOP_NS	    2000000000	/* maximum wait in jobs__free() */
 #define DEAD_NS	    30000000000 /* after this time a lane that did not answer is probed again */
 
-struct queue {
+struct jobs_queue {
 	struct job *first, **end;
 };
 
-struct worker {
+struct jobs_worker {
 	struct jobs *jobs;
 	pthread_t thread;
 	pid_t tid;		  /* 0: it has not started */
@@ -40,8 +40,8 @@ struct worker {
 struct jobs {
 	pthread_mutex_t lock; /* protects the fields below */
 	struct bell changed;
-	struct queue todo[JOB_RANK_CNT], done;
-	struct worker workers[THREAD_MAX];
+	struct jobs_queue todo[JOB_RANK_CNT], done;
+	struct jobs_worker workers[THREAD_MAX];
 	size_t worker_cnt, busy_cnt, alive_cnt, hung_cnt;
 	struct job_lanes lanes;
 	uint64_t moved_ns; /* time at which a job was last taken or finished */
@@ -52,19 +52,19 @@ struct jobs {
 	struct workers *processes;
 };
 
-static void queue__init(struct queue *q)
+static void queue__init(struct jobs_queue *q)
 {
-	*q = (struct queue){ .end = &q->first };
+	*q = (struct jobs_queue){ .end = &q->first };
 }
 
-static void queue__add(struct queue *q, struct job *j)
+static void queue__add(struct jobs_queue *q, struct job *j)
 {
 	j->next = NULL;
 	*q->end = j;
 	q->end = &j->next;
 }
 
-static struct job *queue__remove(struct queue *q, struct job **at)
+static struct job *queue__remove(struct jobs_queue *q, struct job **at)
 {
 	struct job *j = *at;
 
@@ -79,7 +79,7 @@ static struct job *queue__remove(struct queue *q, struct job **at)
 
 /* Removes the first job of the best rank that may begin, or that must be returned undone. Returns
  * NULL if there is none. */
-static struct job *take(struct jobs *s)
+static struct job *jobs_take(struct jobs *s)
 {
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
 		for (struct job **at = &s->todo[r].first; *at; at = &(*at)->next)
@@ -89,7 +89,7 @@ static struct job *take(struct jobs *s)
 	return NULL;
 }
 
-static void set_priority(struct worker *w, enum job_rank rank)
+static void set_priority(struct jobs_worker *w, enum job_rank rank)
 {
 	int nice = rank > JOB_FIRST && w->jobs->nice < 0 ? 0 : w->jobs->nice;
 
@@ -100,7 +100,7 @@ static void set_priority(struct worker *w, enum job_rank rank)
 
 /* Returns whether the lane answers. Must hold the lock; releases it during the probe, when no other
  * thread works on the lane. */
-static bool answers(struct jobs *s, struct job *j)
+static bool jobs_answers(struct jobs *s, struct job *j)
 {
 	struct job_lane *l = j->at;
 	bool dead = l->dead_until_ns > 0, ok;
@@ -118,7 +118,7 @@ static bool answers(struct jobs *s, struct job *j)
 	return ok;
 }
 
-static void give_back(struct jobs *s, struct job *j)
+static void jobs_give_back(struct jobs *s, struct job *j)
 {
 	if (j->at)
 		job_lanes__leave(&s->lanes, j->at);
@@ -129,7 +129,7 @@ static void give_back(struct jobs *s, struct job *j)
 	bell__ring(&s->changed);
 }
 
-static void begin(struct worker *w, struct job *j)
+static void jobs_begin(struct jobs_worker *w, struct job *j)
 {
 	w->in_hand = j;
 	w->cpu_ns = UINT64_MAX;
@@ -139,7 +139,7 @@ static void begin(struct worker *w, struct job *j)
 	job_lanes__begin(&w->jobs->lanes, j->at);
 }
 
-static void end(struct worker *w)
+static void jobs_end(struct jobs_worker *w)
 {
 	w->jobs->hung_cnt -= w->hung;
 	w->hung = false;
@@ -148,13 +148,13 @@ static void end(struct worker *w)
 	w->jobs->busy_cnt--;
 }
 
-static void work_off(struct worker *w, struct job *j)
+static void jobs_work_off(struct jobs_worker *w, struct job *j)
 {
 	struct jobs *s = w->jobs;
 
 	if (!job_lanes__is_hopeless(&s->lanes, j->at)) {
-		begin(w, j);
-		if (answers(s, j)) {
+		jobs_begin(w, j);
+		if (jobs_answers(s, j)) {
 			pthread_mutex_unlock(&s->lock);
 			set_priority(w, j->rank);
 			j->work(j);
@@ -162,12 +162,12 @@ static void work_off(struct worker *w, struct job *j)
 			if (j->late && j->at->diskless)
 				j->at->dead_until_ns = monotonic__ns() + DEAD_NS;
 		}
-		end(w);
+		jobs_end(w);
 	}
-	give_back(s, j);
+	jobs_give_back(s, j);
 }
 
-static void destroy(struct jobs *s)
+static void jobs_destroy(struct jobs *s)
 {
 	pthread_mutex_destroy(&s->lock);
 	job_lanes__free(&s->lanes);
@@ -176,9 +176,9 @@ static void destroy(struct jobs *s)
 	free(s);
 }
 
-static void *run(void *arg)
+static void *jobs_run(void *arg)
 {
-	struct worker *w = arg;
+	struct jobs_worker *w = arg;
 	struct jobs *s = w->jobs;
 	bool last;
 
@@ -186,28 +186,28 @@ static void *run(void *arg)
 	pthread_mutex_lock(&s->lock);
 	w->tid = thread__tid();
 	while (!s->stop) {
-		struct job *j = take(s);
+		struct job *j = jobs_take(s);
 
 		if (j)
-			work_off(w, j);
+			jobs_work_off(w, j);
 		else
 			bell__wait(&s->changed, &s->lock, UINT64_MAX);
 	}
 	last = --s->alive_cnt == 0 && s->orphan;
 	pthread_mutex_unlock(&s->lock);
 	if (last)
-		destroy(s);
+		jobs_destroy(s);
 	return NULL;
 }
 
 /* Returns 0 or an errno. */
-static int start(struct jobs *s)
+static int jobs_start(struct jobs *s)
 {
-	struct worker *w = &s->workers[s->worker_cnt];
+	struct jobs_worker *w = &s->workers[s->worker_cnt];
 	int err;
 
 	w->jobs = s;
-	err = thread__start(&w->thread, run, w);
+	err = thread__start(&w->thread, jobs_run, w);
 	s->worker_cnt += !err;
 	s->alive_cnt += !err;
 	return err;
@@ -233,7 +233,7 @@ static bool all_are_slow(const struct jobs *s)
 
 /* Returns the CPU time of the thread. A read that makes progress uses some; a read that gets no
  * answer uses none. */
-static uint64_t cpu_ns(const struct worker *w)
+static uint64_t cpu_ns(const struct jobs_worker *w)
 {
 	struct timespec ts = { 0 };
 	clockid_t clock;
@@ -243,7 +243,7 @@ static uint64_t cpu_ns(const struct worker *w)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void set_hung(struct worker *w)
+static void set_hung(struct jobs_worker *w)
 {
 	struct jobs *s = w->jobs;
 
@@ -255,7 +255,7 @@ static void set_hung(struct worker *w)
 
 /* Returns whether the thread makes no progress: compares its CPU time when it has had the job for
  * LONG_NS, and then every STILL_NS. */
-static bool is_still(struct worker *w, uint64_t now_ns)
+static bool is_still(struct jobs_worker *w, uint64_t now_ns)
 {
 	uint64_t before_ns = w->cpu_ns;
 
@@ -271,7 +271,7 @@ static void find_hung(struct jobs *s)
 	uint64_t now_ns = monotonic__ns();
 
 	for (size_t i = 0; i < s->worker_cnt; i++) {
-		struct worker *w = &s->workers[i];
+		struct jobs_worker *w = &s->workers[i];
 
 		if (w->in_hand && !w->hung && !w->in_hand->slow && is_still(w, now_ns))
 			set_hung(w);
@@ -279,14 +279,14 @@ static void find_hung(struct jobs *s)
 }
 
 /* Starts another thread if all threads that do not hang are blocked. */
-static void relieve(struct jobs *s)
+static void jobs_relieve(struct jobs *s)
 {
 	find_hung(s);
 	if (s->busy_cnt == s->worker_cnt && s->worker_cnt - s->hung_cnt < WORKER_MAX &&
 	    s->worker_cnt < THREAD_MAX && any_todo(s) &&
 	    (all_are_slow(s) || s->hung_cnt == s->busy_cnt ||
 	     monotonic__ns() - s->moved_ns >= HELD_UP_NS))
-		start(s);
+		jobs_start(s);
 }
 
 /* ---- for the thread that submits ----------------------------------------------------------------
@@ -309,7 +309,7 @@ void jobs__submit(struct jobs *s, struct job *j)
 	if (j->at)
 		queue__add(&s->todo[j->rank], j);
 	else
-		give_back(s, j);
+		jobs_give_back(s, j);
 	bell__ring(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -327,7 +327,7 @@ size_t jobs__collect(struct jobs *s)
 	if (j)
 		eventfd_read(s->fd, &told);
 	queue__init(&s->done);
-	relieve(s);
+	jobs_relieve(s);
 	pthread_mutex_unlock(&s->lock);
 	for (; j; j = next, cnt++) {
 		next = j->next;
@@ -348,14 +348,14 @@ size_t jobs__pending(const struct jobs *s)
 }
 
 /* Waits for a change, or until it is time to look for blocked threads. Must hold the lock. */
-static void wait_for_change(struct jobs *s, uint64_t until_ns)
+static void jobs_wait_for_change(struct jobs *s, uint64_t until_ns)
 {
 	uint64_t next_ns = monotonic__ns() + HELD_UP_NS;
 
 	bell__wait(&s->changed, &s->lock, next_ns < until_ns ? next_ns : until_ns);
 }
 
-static void lend(const struct jobs *s)
+static void jobs_lend(const struct jobs *s)
 {
 	for (size_t i = 0; i < s->worker_cnt; i++)
 		priority__lend(s->workers[i].tid);
@@ -374,7 +374,7 @@ struct workers *jobs__workers(const struct jobs *s)
 void jobs__lend(struct jobs *s)
 {
 	pthread_mutex_lock(&s->lock);
-	lend(s);
+	jobs_lend(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -385,9 +385,9 @@ bool jobs__wait(struct jobs *s, uint64_t patience_ns)
 	jobs__collect(s);
 	while (s->pending && monotonic__ns() < until_ns) {
 		pthread_mutex_lock(&s->lock);
-		lend(s);
+		jobs_lend(s);
 		if (!s->done.first)
-			wait_for_change(s, until_ns);
+			jobs_wait_for_change(s, until_ns);
 		pthread_mutex_unlock(&s->lock);
 		jobs__collect(s);
 	}
@@ -411,7 +411,7 @@ struct jobs *jobs__new(void)
 	priority__init_lock(&s->lock);
 	s->nice = getpriority(PRIO_PROCESS, 0);
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = s->fd < 0 ? errno : start(s);
+	err = s->fd < 0 ? errno : jobs_start(s);
 	if (!err)
 		return s;
 	jobs__free(s);
@@ -436,7 +436,7 @@ static void wait_for_threads(struct jobs *s)
 	uint64_t until_ns = now_ns + PATIENCE_NS, used_ns = busy_cpu_ns(s), before_ns;
 
 	while (s->busy_cnt > s->hung_cnt && now_ns < until_ns && now_ns < last_ns) {
-		wait_for_change(s, until_ns);
+		jobs_wait_for_change(s, until_ns);
 		now_ns = monotonic__ns();
 		before_ns = used_ns;
 		used_ns = busy_cpu_ns(s);
@@ -446,13 +446,13 @@ static void wait_for_threads(struct jobs *s)
 }
 
 /* Stops the threads. Returns true if none has a job. */
-static bool stop(struct jobs *s)
+static bool jobs_stop(struct jobs *s)
 {
 	bool idle;
 
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
-	lend(s);
+	jobs_lend(s);
 	bell__ring(&s->changed);
 	wait_for_threads(s);
 	idle = s->busy_cnt == 0;
@@ -466,7 +466,7 @@ bool jobs__free(struct jobs *s)
 
 	if (!s)
 		return true;
-	idle = stop(s);
+	idle = jobs_stop(s);
 	for (size_t i = 0; i < s->worker_cnt; i++)
 		idle ? pthread_join(s->workers[i].thread, NULL)
 		     : pthread_detach(s->workers[i].thread);
@@ -479,6 +479,6 @@ bool jobs__free(struct jobs *s)
 	last = s->alive_cnt == 0;
 	pthread_mutex_unlock(&s->lock);
 	if (last)
-		destroy(s);
+		jobs_destroy(s);
 	return idle;
 }

@@ -13,7 +13,7 @@ static bool is_escaped(unsigned char c)
 	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;
 }
 
-static void escape(struct buf *out, unsigned char c)
+static void jsonbuf_escape(struct buf *out, unsigned char c)
 {
 	char text[8];
 
@@ -25,7 +25,7 @@ static void escape(struct buf *out, unsigned char c)
 }
 
 /* Appends valid UTF-8, escaped. */
-static void append_escaped(struct buf *out, const char *s, size_t sz)
+static void jsonbuf_append_escaped(struct buf *out, const char *s, size_t sz)
 {
 	size_t from = 0;
 
@@ -33,7 +33,7 @@ static void append_escaped(struct buf *out, const char *s, size_t sz)
 		if (!is_escaped((unsigned char)s[at]))
 			continue;
 		buf__append(out, s + from, at - from);
-		escape(out, (unsigned char)s[at]);
+		jsonbuf_escape(out, (unsigned char)s[at]);
 		from = at + 1;
 	}
 	buf__append(out, s + from, sz - from);
@@ -46,7 +46,7 @@ void jsonbuf__str(struct buf *out, const char *s, size_t sz)
 		size_t valid = utf8__valid(s, sz);
 		bool whole;
 
-		append_escaped(out, s, valid);
+		jsonbuf_append_escaped(out, s, valid);
 		if (valid < sz) {
 			buf__str(out, UTF8_REPLACEMENT);
 			valid += utf8__character(s + valid, sz - valid, &whole);

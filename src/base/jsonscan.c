@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Level 0 is around the document. */
-struct scan {
+struct jsonscan_state {
 	const char *at, *end;
 	unsigned depth;
 	bool is_object[JSONSCAN_DEPTH_MAX + 1];
@@ -12,7 +12,7 @@ struct scan {
 };
 
 /* Reads a text, of which the first quote is passed. Returns false if it does not end. */
-static bool take_text(struct scan *s, struct jsonscan_text *out)
+static bool jsonscan_take_text(struct jsonscan_state *s, struct jsonscan_text *out)
 {
 	out->at = s->at;
 	for (; s->at < s->end; s->at++) {
@@ -27,14 +27,14 @@ static bool take_text(struct scan *s, struct jsonscan_text *out)
 	return true;
 }
 
-static void skip_blanks(struct scan *s)
+static void jsonscan_skip_blanks(struct jsonscan_state *s)
 {
 	while (s->at < s->end && strchr(" \t\r\n", *s->at) && *s->at)
 		s->at++;
 }
 
 /* Returns false at too many levels. */
-static bool open_level(struct scan *s, bool is_object)
+static bool open_level(struct jsonscan_state *s, bool is_object)
 {
 	if (s->depth == JSONSCAN_DEPTH_MAX)
 		return false;
@@ -50,9 +50,10 @@ bool jsonscan_text__is(const struct jsonscan_text *t, const char *s)
 }
 
 /* Returns true if it was a value, and sets it. */
-static bool take_value(struct scan *s, const struct jsonscan_text *text, struct jsonscan_value *v)
+static bool jsonscan_take_value(struct jsonscan_state *s, const struct jsonscan_text *text,
+				struct jsonscan_value *v)
 {
-	skip_blanks(s);
+	jsonscan_skip_blanks(s);
 	if (s->is_object[s->depth] && s->at < s->end && *s->at == ':') {
 		s->keys[s->depth] = *text;
 		return false;
@@ -66,7 +67,7 @@ static bool take_value(struct scan *s, const struct jsonscan_text *text, struct 
 
 void jsonscan__each(const char *document, size_t sz, jsonscan_fn fn, void *arg)
 {
-	struct scan s = { .at = document, .end = document + sz, .keys = { { "", 0 } } };
+	struct jsonscan_state s = { .at = document, .end = document + sz, .keys = { { "", 0 } } };
 	struct jsonscan_text text;
 	struct jsonscan_value v;
 
@@ -79,7 +80,8 @@ void jsonscan__each(const char *document, size_t sz, jsonscan_fn fn, void *arg)
 		} else if (c == '}' || c == ']') {
 			s.depth -= s.depth > 0;
 		} else if (c == '"') {
-			if (!take_text(&s, &text) || (take_value(&s, &text, &v) && fn(&v, arg)))
+			if (!jsonscan_take_text(&s, &text) ||
+			    (jsonscan_take_value(&s, &text, &v) && fn(&v, arg)))
 				return;
 		}
 	}

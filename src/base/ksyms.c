@@ -9,24 +9,24 @@
 #define TEXT_MAX (512u << 20) /* bytes of the file */
 #define LINE_SZ	 4096	      /* longer lines are skipped; the kernel's have less than 700 bytes */
 
-static bool is_digit(char c)
+static bool ksyms_is_digit(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static char *parse_address(char *s, uint64_t *addr)
+static char *ksyms_parse_address(char *s, uint64_t *addr)
 {
 	char *p = s;
 
-	for (*addr = 0; is_digit(*p); p++)
+	for (*addr = 0; ksyms_is_digit(*p); p++)
 		*addr = *addr << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
 	return p > s && p - s <= 16 && *p == ' ' ? p + 1 : NULL;
 }
 
 /* Returns false if the line is malformed or has no address. Modifies it. */
-static bool parse_line(char *text, struct ksym_line *l)
+static bool ksyms_parse_line(char *text, struct ksym_line *l)
 {
-	char *p = parse_address(text, &l->addr), *module;
+	char *p = ksyms_parse_address(text, &l->addr), *module;
 
 	if (!p || !l->addr || p[0] == '\0' || p[1] != ' ' || p[2] == '\0')
 		return false;
@@ -40,7 +40,7 @@ static bool parse_line(char *text, struct ksym_line *l)
 }
 
 /* Reads a line without its newline. Returns its bytes in the file; 0 at the end or on an error. */
-static size_t read_line(FILE *f, char line[LINE_SZ])
+static size_t ksyms_read_line(FILE *f, char line[LINE_SZ])
 {
 	size_t sz, rest = 0;
 	int c = '\n';
@@ -56,19 +56,19 @@ static size_t read_line(FILE *f, char line[LINE_SZ])
 	return sz + rest + 1;
 }
 
-static int read_lines(FILE *f, ksym_line_fn fn, void *arg)
+static int ksyms_read_lines(FILE *f, ksym_line_fn fn, void *arg)
 {
 	size_t text_sz = 0, sz, cnt = 0;
 	char text[LINE_SZ];
 	int err = 0;
 
-	while (!err && (sz = read_line(f, text)) > 0) {
+	while (!err && (sz = ksyms_read_line(f, text)) > 0) {
 		struct ksym_line l;
 
 		text_sz += sz;
 		if (text_sz > TEXT_MAX)
 			return -EFBIG;
-		if (!parse_line(text, &l))
+		if (!ksyms_parse_line(text, &l))
 			continue;
 		cnt++;
 		err = fn(&l, arg);
@@ -81,22 +81,22 @@ static int read_lines(FILE *f, ksym_line_fn fn, void *arg)
 int ksyms__each(const char *path, ksym_line_fn fn, void *arg)
 {
 	FILE *f = fopen(path, "re");
-	int err = f ? read_lines(f, fn, arg) : -errno;
+	int err = f ? ksyms_read_lines(f, fn, arg) : -errno;
 
 	if (f)
 		fclose(f);
 	return err;
 }
 
-struct search {
+struct ksyms_search {
 	struct ksym *syms;
 	size_t cnt, ended; /* ended: those with an end */
 };
 
 /* Lines are in the order of addresses, and those of modules come last. */
-static int find_in_line(const struct ksym_line *l, void *arg)
+static int ksyms_find_in_line(const struct ksym_line *l, void *arg)
 {
-	struct search *s = arg;
+	struct ksyms_search *s = arg;
 
 	if (l->module)
 		return 1;
@@ -115,8 +115,8 @@ static int find_in_line(const struct ksym_line *l, void *arg)
 
 int ksyms__find(const char *path, struct ksym *syms, size_t cnt)
 {
-	struct search s = { syms, cnt, 0 };
-	int err = ksyms__each(path, find_in_line, &s);
+	struct ksyms_search s = { syms, cnt, 0 };
+	int err = ksyms__each(path, ksyms_find_in_line, &s);
 
 	return err > 0 ? 0 : err;
 }

@@ -50,7 +50,7 @@ bool log__writable(int wait_ms)
 
 /* Sanitizes the message: it may contain names of hostile processes and files. */
 static void __attribute__((format(printf, 3, 0)))
-print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
+log_print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 {
 	struct buf shown = { 0 };
 	char line[2048];
@@ -65,13 +65,13 @@ print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 	buf__free(&shown);
 }
 
-#define LOG_FN(name, level, prefix)            \
-	void log__##name(const char *fmt, ...) \
-	{                                      \
-		va_list ap;                    \
-		va_start(ap, fmt);             \
-		print(level, prefix, fmt, ap); \
-		va_end(ap);                    \
+#define LOG_FN(name, level, prefix)                \
+	void log__##name(const char *fmt, ...)     \
+	{                                          \
+		va_list ap;                        \
+		va_start(ap, fmt);                 \
+		log_print(level, prefix, fmt, ap); \
+		va_end(ap);                        \
 	}
 
 LOG_FN(error, LOG_ERROR, "")

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int number(const char *s, const char **end, uint64_t *out)
+static int parse_unsigned(const char *s, const char **end, uint64_t *out)
 {
 	char *e;
 
@@ -22,7 +22,7 @@ static int number(const char *s, const char **end, uint64_t *out)
 int parse__u64(const char *s, uint64_t *out)
 {
 	const char *end;
-	int err = number(s, &end, out);
+	int err = parse_unsigned(s, &end, out);
 
 	return err ? err : *end ? -EINVAL : 0;
 }
@@ -30,25 +30,25 @@ int parse__u64(const char *s, uint64_t *out)
 int parse__percent(const char *s, uint64_t *out)
 {
 	const char *end;
-	int err = number(s, &end, out);
+	int err = parse_unsigned(s, &end, out);
 
 	if (err || strcmp(end, "%") != 0)
 		return err ? err : -EINVAL;
 	return *out < 1 || *out > 100 ? -ERANGE : 0;
 }
 
-struct unit {
+struct parse_unit {
 	const char *name;
 	uint64_t factor;
 };
 
-static const struct unit sizes[] = {
+static const struct parse_unit sizes[] = {
 	{ "", 1 },	     { "K", 1ULL << 10 },   { "M", 1ULL << 20 },   { "G", 1ULL << 30 },
 	{ "k", 1ULL << 10 }, { "KiB", 1ULL << 10 }, { "MiB", 1ULL << 20 }, { "GiB", 1ULL << 30 },
 	{ NULL, 0 },
 };
 
-static const struct unit durations[] = {
+static const struct parse_unit durations[] = {
 	{ "ns", 1 },
 	{ "us", 1000 },
 	{ "ms", 1000000 },
@@ -60,7 +60,7 @@ static const struct unit durations[] = {
 	{ NULL, 0 },
 };
 
-static const struct unit *unit__find(const struct unit *u, const char *name)
+static const struct parse_unit *unit__find(const struct parse_unit *u, const char *name)
 {
 	for (; u->name; u++)
 		if (strcmp(u->name, name) == 0)
@@ -70,10 +70,10 @@ static const struct unit *unit__find(const struct unit *u, const char *name)
 
 int parse__size(const char *s, uint64_t *bytes)
 {
-	const struct unit *u;
+	const struct parse_unit *u;
 	const char *end;
 	uint64_t n;
-	int err = number(s, &end, &n);
+	int err = parse_unsigned(s, &end, &n);
 
 	if (err)
 		return err;
@@ -84,7 +84,7 @@ int parse__size(const char *s, uint64_t *bytes)
 }
 
 /* Returns the digits after the point as a part of `factor`. */
-static uint64_t fraction(const char **s, uint64_t factor)
+static uint64_t parse_fraction(const char **s, uint64_t factor)
 {
 	uint64_t sum = 0;
 
@@ -97,10 +97,10 @@ static uint64_t fraction(const char **s, uint64_t factor)
 
 int parse__duration(const char *s, uint64_t *ns)
 {
-	const struct unit *u;
+	const struct parse_unit *u;
 	const char *end, *point;
 	uint64_t n, part;
-	int err = number(s, &end, &n);
+	int err = parse_unsigned(s, &end, &n);
 
 	if (err)
 		return err;
@@ -114,7 +114,7 @@ int parse__duration(const char *s, uint64_t *ns)
 		*ns = 0;
 		return n == 0 && !point && *end == '\0' ? 0 : -EINVAL;
 	}
-	part = point ? fraction(&point, u->factor) : 0;
+	part = point ? parse_fraction(&point, u->factor) : 0;
 	if (__builtin_mul_overflow(n, u->factor, ns) || __builtin_add_overflow(*ns, part, ns))
 		return -ERANGE;
 	return 0;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int compare(const void *pa, const void *pb)
+static int rangemap_compare(const void *pa, const void *pb)
 {
 	const struct addr_range *a = pa, *b = pb;
 
@@ -15,11 +15,11 @@ static int compare(const void *pa, const void *pb)
 	return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-static void sort(struct addr_range *spans, size_t cnt)
+static void rangemap_sort(struct addr_range *spans, size_t cnt)
 {
 	for (size_t i = 1; i < cnt; i++)
-		if (compare(&spans[i - 1], &spans[i]) > 0) {
-			qsort(spans, cnt, sizeof(*spans), compare);
+		if (rangemap_compare(&spans[i - 1], &spans[i]) > 0) {
+			qsort(spans, cnt, sizeof(*spans), rangemap_compare);
 			return;
 		}
 }
@@ -34,7 +34,7 @@ struct sweep {
 	uint64_t pos;
 };
 
-static void emit(struct sweep *s, uint32_t owner)
+static void rangemap_emit(struct sweep *s, uint32_t owner)
 {
 	struct range_map *m = s->map;
 
@@ -44,7 +44,7 @@ static void emit(struct sweep *s, uint32_t owner)
 	m->owners[m->cnt++] = owner;
 }
 
-static void advance(struct sweep *s, uint64_t to)
+static void rangemap_advance(struct sweep *s, uint64_t to)
 {
 	while (s->depth && s->pos < to) {
 		const struct addr_range *top = &s->spans[s->stack[s->depth - 1]];
@@ -53,15 +53,15 @@ static void advance(struct sweep *s, uint64_t to)
 			s->depth--;
 			continue;
 		}
-		emit(s, top->owner);
+		rangemap_emit(s, top->owner);
 		s->pos = top->end < to ? top->end : to;
 	}
 	if (s->pos < to)
-		emit(s, RANGE_NONE);
+		rangemap_emit(s, RANGE_NONE);
 	s->pos = to;
 }
 
-static int alloc(struct range_map *m, size_t cnt)
+static int rangemap_alloc(struct range_map *m, size_t cnt)
 {
 	m->cnt = 0;
 	m->starts = NULL;
@@ -73,7 +73,7 @@ static int alloc(struct range_map *m, size_t cnt)
 	return m->starts && m->owners ? 0 : -ENOMEM;
 }
 
-static void shrink(struct range_map *m)
+static void rangemap_shrink(struct range_map *m)
 {
 	uint64_t *starts = realloc(m->starts, (m->cnt + 1) * sizeof(*starts));
 	uint32_t *owners = realloc(m->owners, (m->cnt + 1) * sizeof(*owners));
@@ -86,23 +86,23 @@ int range_map__build(struct range_map *m, struct addr_range *spans, size_t cnt)
 {
 	struct sweep s = { .map = m, .spans = spans };
 	/* Each range adds one entry at its start and one at its end. */
-	int err = alloc(m, 2 * cnt + 1);
+	int err = rangemap_alloc(m, 2 * cnt + 1);
 
 	s.stack = malloc((cnt + 1) * sizeof(*s.stack));
 	if (!err && !s.stack)
 		err = -ENOMEM;
 	if (err)
 		goto out;
-	sort(spans, cnt);
+	rangemap_sort(spans, cnt);
 	s.pos = cnt ? spans[0].start : UINT64_MAX;
 	for (size_t i = 0; i < cnt; i++) {
 		if (spans[i].end <= spans[i].start)
 			continue;
-		advance(&s, spans[i].start);
+		rangemap_advance(&s, spans[i].start);
 		s.stack[s.depth++] = (uint32_t)i;
 	}
-	advance(&s, UINT64_MAX);
-	shrink(m);
+	rangemap_advance(&s, UINT64_MAX);
+	rangemap_shrink(m);
 out:
 	free(s.stack);
 	return err;

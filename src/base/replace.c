@@ -14,7 +14,7 @@
 /* Exchanges the files if `path` exists: before a rename over a file, ext4 writes the data to the
  * disk, which takes twice the CPU time. If `path` cannot be unlinked (a folder), the exchange is
  * undone. */
-static int put_in_place(const char *temp, const char *path)
+static int replace_put_in_place(const char *temp, const char *path)
 {
 	int err;
 
@@ -44,7 +44,7 @@ int replace__file(const char *path, const void *data, size_t sz)
 	if (close(fd) && !err)
 		err = -errno;
 	if (!err)
-		err = put_in_place(temp, path);
+		err = replace_put_in_place(temp, path);
 	if (err)
 		unlink(temp);
 	return err;

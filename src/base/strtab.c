@@ -11,13 +11,13 @@
 #include "base/hashindex.h"
 #include "base/seed.h"
 
-struct entry {
+struct strtab_entry {
 	char *str; /* in a chunk, with a NUL after sz bytes */
 	size_t sz;
 };
 
-struct chunk {
-	struct chunk *next;
+struct strtab_chunk {
+	struct strtab_chunk *next;
 	size_t used, cap;
 	char data[];
 };
@@ -25,10 +25,10 @@ struct chunk {
 #define CHUNK_SZ 65536
 
 struct strtab {
-	struct entry *entries;
+	struct strtab_entry *entries;
 	size_t cnt, cap;
 	struct hashindex index;
-	struct chunk *chunks;
+	struct strtab_chunk *chunks;
 	size_t sz;
 };
 
@@ -50,7 +50,7 @@ struct strtab *strtab__new(void)
 static void free_chunks(struct strtab *t)
 {
 	while (t->chunks) {
-		struct chunk *c = t->chunks;
+		struct strtab_chunk *c = t->chunks;
 
 		t->chunks = c->next;
 		free(c);
@@ -71,14 +71,14 @@ void strtab__reset(struct strtab *t)
 {
 	free_chunks(t);
 	hashindex__clear(&t->index);
-	t->entries[0] = (struct entry){ .str = (char *)"" };
+	t->entries[0] = (struct strtab_entry){ .str = (char *)"" };
 	t->cnt = 1;
 	t->sz = 0;
 }
 
-static char *copy(struct strtab *t, const void *s, size_t sz)
+static char *strtab_copy(struct strtab *t, const void *s, size_t sz)
 {
-	struct chunk *c = t->chunks;
+	struct strtab_chunk *c = t->chunks;
 	char *at;
 
 	if (!c || c->cap - c->used < sz + 1) {
@@ -87,7 +87,7 @@ static char *copy(struct strtab *t, const void *s, size_t sz)
 		c = malloc(sizeof(*c) + cap);
 		if (!c)
 			return NULL;
-		*c = (struct chunk){ .next = t->chunks, .cap = cap };
+		*c = (struct strtab_chunk){ .next = t->chunks, .cap = cap };
 		t->chunks = c;
 	}
 	at = c->data + c->used;
@@ -97,14 +97,14 @@ static char *copy(struct strtab *t, const void *s, size_t sz)
 	return at;
 }
 
-static bool is_equal(const struct entry *e, const void *s, size_t sz)
+static bool strtab_is_equal(const struct strtab_entry *e, const void *s, size_t sz)
 {
 	return e->sz == sz && memcmp(e->str, s, sz) == 0;
 }
 
-static bool make_room(struct strtab *t)
+static bool strtab_make_room(struct strtab *t)
 {
-	struct entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
+	struct strtab_entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
 
 	if (entries)
 		t->entries = entries;
@@ -120,13 +120,13 @@ uint32_t strtab__id(struct strtab *t, const void *s, size_t sz)
 	if (sz == 0)
 		return 0;
 	hash = XXH3_64bits_withSeed(s, sz, seed__get());
-	id = HASHINDEX_FIND(&t->index, hash, i, is_equal(&t->entries[i], s, sz));
+	id = HASHINDEX_FIND(&t->index, hash, i, strtab_is_equal(&t->entries[i], s, sz));
 	if (id != HASHINDEX_NONE)
 		return id;
-	if (!make_room(t) || !(str = copy(t, s, sz)) ||
+	if (!strtab_make_room(t) || !(str = strtab_copy(t, s, sz)) ||
 	    hashindex__add(&t->index, hash, (uint32_t)t->cnt) != 0)
 		return 0;
-	t->entries[t->cnt] = (struct entry){ str, sz };
+	t->entries[t->cnt] = (struct strtab_entry){ str, sz };
 	t->sz += sz;
 	return (uint32_t)t->cnt++;
 }

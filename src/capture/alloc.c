@@ -17,7 +17,7 @@
 #include "base/monotonic.h"
 #include "base/mount.h"
 #include "base/thread.h"
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "bpf/config.h"
 #include "capture/allochooks.h"
 #include "capture/alloctask.h"
@@ -210,7 +210,7 @@ static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mappin
 		alloc_seen__fail(&a->seen, &file, monotonic__ns());
 }
 
-static uint32_t own_or_all(const struct alloc *a, uint32_t tgid)
+static uint32_t alloc_own_or_all(const struct alloc *a, uint32_t tgid)
 {
 	for (size_t i = 0; i < a->own_cnt; i++)
 		if (a->own[i] == tgid)
@@ -220,7 +220,7 @@ static uint32_t own_or_all(const struct alloc *a, uint32_t tgid)
 
 /* Attaches, for the process `now` or for all, to the files that the process maps; with `address`,
  * only to the one that has it. */
-static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
+static void alloc_see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 {
 	struct code_mapping m;
 	char path[64], line[LINE_SZ];
@@ -240,7 +240,7 @@ static void see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-static bool add_own(struct alloc *a, uint32_t tgid)
+static bool alloc_add_own(struct alloc *a, uint32_t tgid)
 {
 	uint32_t one = 1;
 
@@ -257,21 +257,21 @@ static bool add_own(struct alloc *a, uint32_t tgid)
  * the same files, such as the C library, then pay nothing. Processes that start later cannot wait
  * for that; their files are attached for all. Kernels before 6.13 would record one thread only.
  */
-static void choose_own(struct alloc *a, const uint32_t *tgids, size_t cnt)
+static void alloc_choose_own(struct alloc *a, const uint32_t *tgids, size_t cnt)
 {
 	if (!a->session || a->early || a->state != ALLOC_STARTS || cnt > ALLOC_OWN_MAX)
 		return;
 	for (size_t i = 0; i < cnt; i++)
-		add_own(a, tgids[i]);
+		alloc_add_own(a, tgids[i]);
 }
 
-static void see_path(struct alloc *a, const char *path)
+static void alloc_see_path(struct alloc *a, const char *path)
 {
 	void *page = code_page__map(path);
 
 	if (!page)
 		return;
-	see_process(a, (uint32_t)getpid(), (uintptr_t)page);
+	alloc_see_process(a, (uint32_t)getpid(), (uintptr_t)page);
 	code_page__unmap(page);
 }
 
@@ -282,10 +282,10 @@ static void see_own_libraries(struct alloc *a)
 {
 	glob_t found = { 0 };
 
-	see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
+	alloc_see_process(a, (uint32_t)getpid(), (uintptr_t)malloc);
 	if (a->multi && !alloc_libraries__find(&found))
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			see_path(a, found.gl_pathv[i]);
+			alloc_see_path(a, found.gl_pathv[i]);
 	globfree(&found);
 }
 
@@ -299,10 +299,10 @@ static void await_command(struct alloc *a)
 	pthread_mutex_unlock(&a->lock);
 	if (!tgid)
 		return;
-	a->now = a->session && add_own(a, tgid) ? tgid : 0;
+	a->now = a->session && alloc_add_own(a, tgid) ? tgid : 0;
 	see_own_libraries(a);
 	if (a->program)
-		see_path(a, a->program);
+		alloc_see_path(a, a->program);
 	pthread_mutex_lock(&a->lock);
 	a->command = 0;
 	bell__ring(&a->changed);
@@ -321,10 +321,10 @@ static void look_at_processes(struct alloc *a)
 	do {
 		n = read(fd, tgids, sizeof(tgids));
 		if (n > 0)
-			choose_own(a, tgids, (size_t)n / sizeof(*tgids));
+			alloc_choose_own(a, tgids, (size_t)n / sizeof(*tgids));
 		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*tgids); i++) {
-			a->now = own_or_all(a, tgids[i]);
-			see_process(a, tgids[i], 0);
+			a->now = alloc_own_or_all(a, tgids[i]);
+			alloc_see_process(a, tgids[i], 0);
 		}
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	close(fd);
@@ -336,7 +336,7 @@ static void retry_files(struct alloc *a)
 	uint32_t tgid;
 
 	while ((tgid = alloc_seen__due(&a->seen, monotonic__ns(), &a->now)) != 0)
-		see_process(a, tgid, 0);
+		alloc_see_process(a, tgid, 0);
 }
 
 static bool alloc_stopped(struct alloc *a)
@@ -349,7 +349,7 @@ static bool alloc_stopped(struct alloc *a)
 	return stop;
 }
 
-static void change_state(struct alloc *a, enum alloc_state state)
+static void alloc_change_state(struct alloc *a, enum alloc_state state)
 {
 	pthread_mutex_lock(&a->lock);
 	a->state = state;
@@ -392,7 +392,7 @@ static void follow_processes(struct alloc *a)
 
 /* Keeps what it takes to read mappings and files of other users, and to attach. CAP_SYS_ADMIN is
  * for what uprobes.c says, and for kernels without the others. */
-static void limit_rights(const struct alloc *a)
+static void alloc_limit_rights(const struct alloc *a)
 {
 	uint64_t named =
 		CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_CHECKPOINT_RESTORE);
@@ -406,22 +406,22 @@ static void *alloc_run(void *arg)
 {
 	struct alloc *a = arg;
 
-	limit_rights(a);
+	alloc_limit_rights(a);
 	if (a->early)
 		see_own_libraries(a);
 	look_at_processes(a);
-	change_state(a, ALLOC_LOOKS);
+	alloc_change_state(a, ALLOC_LOOKS);
 	follow_processes(a);
 	for (size_t i = 0; i < a->attached_cnt; i++)
 		uprobes__stop(a->attached[i]);
 	for (size_t i = 0; i < a->attached_cnt; i++)
 		uprobes__free(a->attached[i]);
-	change_state(a, ALLOC_ENDED);
+	alloc_change_state(a, ALLOC_ENDED);
 	return NULL;
 }
 
 /* Waits until the thread has come to this state. */
-static bool wait_state(struct alloc *a, enum alloc_state state, uint64_t patience_ns)
+static bool alloc_wait_state(struct alloc *a, enum alloc_state state, uint64_t patience_ns)
 {
 	uint64_t until_ns = monotonic__ns() + patience_ns;
 	bool reached;
@@ -448,7 +448,7 @@ int alloc__attach(struct alloc *a, struct collector_bpf *skel, bool early)
 		log__error("cannot attach to the probes of alloc: %s", strerror(err));
 		return -err;
 	}
-	if (!wait_state(a, ALLOC_LOOKS, ATTACH_WAIT_NS))
+	if (!alloc_wait_state(a, ALLOC_LOOKS, ATTACH_WAIT_NS))
 		log__warn("alloc: a process or a file does not answer: the recording begins "
 			  "without some allocations");
 	return 0;
@@ -482,7 +482,7 @@ bool alloc__detach(struct alloc *a)
 		patience_ns = DETACH_MAX_NS;
 	bell__ring(&a->changed);
 	pthread_mutex_unlock(&a->lock);
-	return wait_state(a, ALLOC_ENDED, patience_ns);
+	return alloc_wait_state(a, ALLOC_ENDED, patience_ns);
 }
 
 void alloc__free(struct alloc *a)

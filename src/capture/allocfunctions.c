@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "elf/section.h"
 #include "elf/symlist.h"
 
 #define SYMTAB_MAX (64u << 20) /* bytes of .symtab; the symbols of larger files are not read */
 
 /* Whether a function calls no other allocation function of its allocator. */
-enum leaf {
+enum allocfunctions_leaf {
 	LEAF_NEVER,
 	LEAF_LIBRARY, /* of an allocator that is known for it, or of glibc */
 	LEAF_OWN,     /* of an allocator that is known for it */
@@ -21,7 +21,7 @@ enum leaf {
 struct alloc_name {
 	const char *name;
 	enum alloc_call call;
-	enum leaf leaf;
+	enum allocfunctions_leaf leaf;
 };
 
 /* The names of C, which may have a prefix. */
@@ -74,7 +74,7 @@ static const char *const prefixes[] = { "je_", "_rjem_", "tc_", "mi_" };
 /* Functions that only these libraries have, and up to which kind their functions are leaves. */
 static const struct {
 	const char *name;
-	enum leaf leaf;
+	enum allocfunctions_leaf leaf;
 } libraries[] = {
 	{ "gnu_get_libc_version", LEAF_LIBRARY },
 	{ "mallocx", LEAF_OWN },
@@ -96,8 +96,8 @@ struct allocator_scan {
 	bool imports_malloc, defines_malloc;
 };
 
-static const struct alloc_name *find_name(const struct alloc_name *names, size_t cnt,
-					  const char *name)
+static const struct alloc_name *allocfunctions_find_name(const struct alloc_name *names, size_t cnt,
+							 const char *name)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (!strcmp(names[i].name, name))
@@ -112,7 +112,7 @@ static const struct alloc_name *find_prefixed(const char *name)
 		size_t len = strlen(prefixes[i]);
 
 		if (!strncmp(name, prefixes[i], len))
-			return find_name(c_names, CNT(c_names), name + len);
+			return allocfunctions_find_name(c_names, CNT(c_names), name + len);
 	}
 	return NULL;
 }
@@ -132,7 +132,7 @@ static bool file_offset(const struct elf_file *f, uint64_t addr, uint64_t *off)
 }
 
 /* Returns the index of the function at that address; `cnt` if there is none. */
-static size_t find_address(const struct alloc_functions *l, uint64_t addr)
+static size_t allocfunctions_find_address(const struct alloc_functions *l, uint64_t addr)
 {
 	size_t i = 0;
 
@@ -147,7 +147,7 @@ static void add_function(const struct elf_file *f, struct alloc_functions *l,
 			 const struct alloc_name *n, uint64_t addr)
 {
 	struct alloc_function fn = { .addr = addr, .cookie = n->call | (uint64_t)n->leaf << 4 };
-	size_t i = find_address(l, addr);
+	size_t i = allocfunctions_find_address(l, addr);
 
 	if (i < l->cnt && fn.cookie >> 4 > l->at[i].cookie >> 4)
 		l->at[i].cookie = fn.cookie;
@@ -164,10 +164,11 @@ static void see_defined(struct allocator_scan *s, const char *name, const GElf_S
 		if (!strcmp(name, libraries[i].name))
 			s->leaves[libraries[i].leaf] = true;
 	}
-	if (!local && (n = find_name(c_names, CNT(c_names), name)) != NULL) {
+	if (!local && (n = allocfunctions_find_name(c_names, CNT(c_names), name)) != NULL) {
 		s->defines_malloc |= !strcmp(name, "malloc");
 		add_function(s->file, &s->found[SYMBOLS_C], n, sym->st_value);
-	} else if (!local && (n = find_name(cpp_names, CNT(cpp_names), name)) != NULL) {
+	} else if (!local &&
+		   (n = allocfunctions_find_name(cpp_names, CNT(cpp_names), name)) != NULL) {
 		add_function(s->file, &s->found[SYMBOLS_CPP], n, sym->st_value);
 	} else if ((n = find_prefixed(name)) != NULL) {
 		add_function(s->file, &s->found[SYMBOLS_PREFIXED], n, sym->st_value);
@@ -216,7 +217,7 @@ static void take_functions(const struct allocator_scan *s, enum symbol_set set,
 		struct alloc_function fn = l->at[i];
 		uint64_t call = fn.cookie & ALLOC_COOKIE_CALL;
 
-		if (find_address(out, fn.addr) < out->cnt)
+		if (allocfunctions_find_address(out, fn.addr) < out->cnt)
 			continue;
 		fn.cookie = call | (is_leaf(s, fn.cookie >> 4) ? ALLOC_COOKIE_LEAF : 0) |
 			    (fn.addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE;
@@ -258,7 +259,7 @@ bool alloc_functions__are_sound(const struct elf_file *f, const struct alloc_fun
 	if (l->cnt > ALLOC_FUNCTION_MAX)
 		return false;
 	for (size_t i = 0; i < l->cnt; i++)
-		if (!is_sound(f, &l->at[i]) || find_address(l, l->at[i].addr) != i)
+		if (!is_sound(f, &l->at[i]) || allocfunctions_find_address(l, l->at[i].addr) != i)
 			return false;
 	return true;
 }

@@ -10,7 +10,7 @@
 struct alloc_function {
 	uint64_t addr;	 /* link-time address */
 	uint64_t off;	 /* in the file */
-	uint64_t cookie; /* ALLOC_COOKIE_*, bpf/alloc.h */
+	uint64_t cookie; /* ALLOC_COOKIE_*, bpf/allocations.h */
 };
 
 struct alloc_functions {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "bpf/config.h"
 #include "capture/uprobes.h"
 #include "collector.skel.h"

@@ -59,7 +59,7 @@ void any_args__take(const struct any_wish *w, struct any_site *site, size_t i,
 	site->args[i] = *a;
 }
 
-static struct usdt_arg value_of(const struct arg_letter *l, const struct usdt_arg *at)
+static struct usdt_arg anyargs_value_of(const struct arg_letter *l, const struct usdt_arg *at)
 {
 	struct usdt_arg value = *at;
 
@@ -75,7 +75,7 @@ static int take_result(const struct any_wish *w, const struct found_args *args, 
 
 	if (!w->target->source->at_return || !l || l->text != ANY_NUMBER || letter[1])
 		return wrong_letters(w);
-	site->result = value_of(l, &args->result);
+	site->result = anyargs_value_of(l, &args->result);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int any_args__apply(const struct any_wish *w, const struct found_args *args, str
 			continue;
 		any_args__take(
 			w, site, i,
-			&(struct any_arg){ .value = value_of(l, &args->at[i]),
+			&(struct any_arg){ .value = anyargs_value_of(l, &args->at[i]),
 					   .text = args->in_kernel ? l->text_in_kernel : l->text });
 	}
 	return 0;

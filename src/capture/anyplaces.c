@@ -71,7 +71,8 @@ static int open_program(struct any_target *t, size_t path_sz)
 	return err;
 }
 
-static int add_place(const struct any_wish *w, struct any_site *site, const struct sdt_place *place)
+static int anyplaces_add_place(const struct any_wish *w, struct any_site *site,
+			       const struct sdt_place *place)
 {
 	struct uprobe_places *p = &w->target->places;
 	int idx = add_site(w, site);
@@ -130,7 +131,7 @@ int any_places__function(const struct any_wish *w)
 		return any_target__wrong(t, failed ? "its symbols could not be read"
 						   : "the file has no symbol of such a function");
 	err = describe_function(w, false);
-	return err ? err : add_place(w, &w->place->site, &place);
+	return err ? err : anyplaces_add_place(w, &w->place->site, &place);
 }
 
 /* The kernel replaces return addresses on the stack. Go's runtime moves stacks and walks them, and
@@ -158,7 +159,7 @@ struct note_search {
 	size_t left_out;	     /* that cannot be read */
 };
 
-static bool is_note(const struct note_search *s, const struct sdt_note *n)
+static bool anyplaces_is_note(const struct note_search *s, const struct sdt_note *n)
 {
 	size_t sz = (size_t)(s->name - 1 - s->provider);
 
@@ -176,7 +177,7 @@ static int fill_site(const struct any_wish *w, const struct found_args *args, st
 	return 0;
 }
 
-static int see_note(const struct sdt_note *n, void *arg)
+static int anyplaces_see_note(const struct sdt_note *n, void *arg)
 {
 	struct note_search *s = arg;
 	struct any_site site = s->blank;
@@ -185,7 +186,7 @@ static int see_note(const struct sdt_note *n, void *arg)
 	const char *why;
 	int err, cnt;
 
-	if (!is_note(s, n))
+	if (!anyplaces_is_note(s, n))
 		return 0;
 	cnt = usdt_args__parse(n->args, args.at, EVENT_ARG_CNT, &why);
 	if (cnt < 0 || sdt__place(s->wish->target->file, n, &place, &why) != 0 ||
@@ -196,7 +197,7 @@ static int see_note(const struct sdt_note *n, void *arg)
 	args.cnt = cnt < EVENT_ARG_CNT ? (size_t)cnt : EVENT_ARG_CNT;
 	err = fill_site(s->wish, &args, &site);
 	if (!err)
-		err = add_place(s->wish, &site, &place);
+		err = anyplaces_add_place(s->wish, &site, &place);
 	if (s->cnt++ == 0)
 		s->wish->place->site = site;
 	return err;
@@ -225,7 +226,7 @@ int any_places__note(const struct any_wish *w)
 			  : any_target__wrong(t, "expected PATH:PROVIDER:NAME");
 
 	if (!err)
-		err = sdt_task__each(w->probes->workers, t->file, see_note, &s);
+		err = sdt_task__each(w->probes->workers, t->file, anyplaces_see_note, &s);
 	if (err == -ENOENT || (!err && !s.cnt))
 		err = any_target__wrong(t, "the file has no such probe with readable arguments");
 	if (!err && s.left_out)
@@ -238,7 +239,7 @@ int any_places__note(const struct any_wish *w)
  */
 
 /* Returns the name at the end of PATH:FUNCTION or PATH:PROVIDER:NAME. */
-static char *last_part(char *text)
+static char *anyplaces_last_part(char *text)
 {
 	char *colon = strrchr(text, ':');
 
@@ -246,7 +247,7 @@ static char *last_part(char *text)
 }
 
 /* Splits BEGIN..END. Names have no dots, paths may. */
-static char *cut_end(char *text)
+static char *anyplaces_cut_end(char *text)
 {
 	char *end = NULL;
 
@@ -259,7 +260,7 @@ static char *cut_end(char *text)
 }
 
 /* Removes the word that says which kind of place it is. */
-static void drop_kind(char *name)
+static void anyplaces_drop_kind(char *name)
 {
 	static const char *const kinds[] = { "usdt:", "sdt:", "uprobe:" };
 
@@ -283,14 +284,14 @@ static int find_either(const struct any_wish *w)
 }
 
 /* An end without a path is in the file, and of the provider, of the begin. */
-static int name_end(const struct any_wish *w, struct any_target *end, const char *text)
+static int anyplaces_name_end(const struct any_wish *w, struct any_target *end, const char *text)
 {
 	char *name = w->target->name;
-	int sz = strchr(text, ':') ? 0 : (int)(last_part(name) - name);
+	int sz = strchr(text, ':') ? 0 : (int)(anyplaces_last_part(name) - name);
 
 	if (asprintf(&end->name, "%.*s%s", sz, name, text) < 0)
 		return end->name = NULL, -ENOMEM;
-	drop_kind(end->name);
+	anyplaces_drop_kind(end->name);
 	return 0;
 }
 
@@ -303,14 +304,14 @@ static void label_span(const struct any_wish *w)
 
 	site->label_arg =
 		text && text - args < EVENT_ARG_CNT ? (uint32_t)(text - args) : EVENT_ARG_CNT;
-	str__copy(site->label, sizeof(site->label), last_part(w->target->name));
+	str__copy(site->label, sizeof(site->label), anyplaces_last_part(w->target->name));
 }
 
 static int name_span(const struct any_wish *w, const struct any_target *end)
 {
 	char **name = &w->probes->span_names[w->place->site.blank.choice];
 
-	if (asprintf(name, "%s..%s", w->target->name, last_part(end->name)) < 0)
+	if (asprintf(name, "%s..%s", w->target->name, anyplaces_last_part(end->name)) < 0)
 		return *name = NULL, -ENOMEM;
 	w->place->name = *name;
 	return 0;
@@ -321,17 +322,17 @@ int any_places__span(const struct any_wish *wish)
 	struct any_target *end = &wish->probes->ends[wish->place->site.blank.choice];
 	struct any_place end_place = { .site = wish->place->site };
 	struct any_wish begin_wish = *wish, end_wish = *wish;
-	char *end_text = cut_end(wish->target->name);
+	char *end_text = anyplaces_cut_end(wish->target->name);
 	int err;
 
 	if (!end_text)
 		return any_target__wrong(wish->target, "expected BEGIN..END");
 	any_wish__cut(&begin_wish);
-	drop_kind(wish->target->name);
+	anyplaces_drop_kind(wish->target->name);
 	end->source = wish->target->source;
 	end_wish.target = end;
 	end_wish.place = &end_place;
-	err = name_end(wish, end, end_text);
+	err = anyplaces_name_end(wish, end, end_text);
 	if (err)
 		return err;
 	any_wish__cut(&end_wish);

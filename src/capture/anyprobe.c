@@ -90,7 +90,7 @@ static const struct any_source *source_of(const struct probe_choice *choice)
 }
 
 /* Ends the text at the mark. Returns what follows it, or NULL if there is none. */
-static char *cut(char *mark)
+static char *anyprobe_cut(char *mark)
 {
 	if (mark)
 		*mark++ = '\0';
@@ -99,8 +99,8 @@ static char *cut(char *mark)
 
 void any_wish__cut(struct any_wish *w)
 {
-	w->tests = cut(strchr(w->target->name, '?'));
-	w->args = cut(strrchr(w->target->name, '='));
+	w->tests = anyprobe_cut(strchr(w->target->name, '?'));
+	w->args = anyprobe_cut(strrchr(w->target->name, '='));
 }
 
 static int add_choice(struct any_probes *a, const struct probe_choice *choice, size_t idx)
@@ -232,8 +232,8 @@ static int attach_to_returns(const struct any_probes *a, const struct any_target
 	return err;
 }
 
-static int attach_target(const struct any_probes *a, struct any_target *t,
-			 struct collector_bpf *skel)
+static int anyprobe_attach_target(const struct any_probes *a, struct any_target *t,
+				  struct collector_bpf *skel)
 {
 	int err = 0;
 
@@ -268,7 +268,7 @@ int any_probes__attach(struct any_probes *a, struct collector_bpf *skel)
 	for (size_t i = 0; i < PROBE_CHOICE_MAX && !err; i++) {
 		err = attach_end(a, &a->ends[i], skel);
 		if (!err)
-			err = attach_target(a, &a->targets[i], skel);
+			err = anyprobe_attach_target(a, &a->targets[i], skel);
 	}
 	return err ? err : uprobes__attach(a->uprobes, skel->links.uprobes__locked);
 }
@@ -278,7 +278,7 @@ bool any_probes__detach(struct any_probes *a)
 	return !a || uprobes__detach(a->uprobes);
 }
 
-static void target_free(struct any_target *t)
+static void anyprobe_target_free(struct any_target *t)
 {
 	bpf_link__destroy(t->link);
 	elf_file__put(t->file);
@@ -294,8 +294,8 @@ void any_probes__free(struct any_probes *a)
 		return;
 	uprobes__free(a->uprobes);
 	for (size_t i = 0; i < PROBE_CHOICE_MAX; i++) {
-		target_free(&a->targets[i]);
-		target_free(&a->ends[i]);
+		anyprobe_target_free(&a->targets[i]);
+		anyprobe_target_free(&a->ends[i]);
 		free(a->span_names[i]);
 	}
 	free(a);

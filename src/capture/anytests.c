@@ -20,7 +20,7 @@ static const struct test_op {
 	{ "=", ANY_EQ },  { "<", ANY_LT },  { ">", ANY_GT },
 };
 
-static int wrong_test(const struct any_wish *w, const char *test, const char *why)
+static int anytests_wrong_test(const struct any_wish *w, const char *test, const char *why)
 {
 	log__error("%s:%s: the test '%s': %s", w->target->source->probe, w->target->name, test,
 		   why);
@@ -35,7 +35,7 @@ static const struct test_op *test_op__at(const char *at)
 	return NULL;
 }
 
-static bool is_word(const char *name, size_t sz, const char *word)
+static bool anytests_is_word(const char *name, size_t sz, const char *word)
 {
 	return strlen(word) == sz && !strncmp(name, word, sz);
 }
@@ -45,17 +45,17 @@ static int subject_of(const struct any_wish *w, const struct any_site *site, con
 		      size_t sz)
 {
 	for (int i = 0; i < EVENT_ARG_CNT; i++)
-		if (site->args[i].value.sz && is_word(name, sz, w->place->names[i]))
+		if (site->args[i].value.sz && anytests_is_word(name, sz, w->place->names[i]))
 			return i;
-	if (site->result.sz && is_word(name, sz, "result"))
+	if (site->result.sz && anytests_is_word(name, sz, "result"))
 		return ANY_RESULT;
-	if (w->target->source->at_return && is_word(name, sz, "duration"))
+	if (w->target->source->at_return && anytests_is_word(name, sz, "duration"))
 		return ANY_DURATION;
 	return -1;
 }
 
 /* Returns false if it is no number. */
-static bool parse_number(const char *text, uint64_t *v)
+static bool anytests_parse_number(const char *text, uint64_t *v)
 {
 	char *end;
 
@@ -68,7 +68,7 @@ static bool parse_number(const char *text, uint64_t *v)
 }
 
 /* A text that ends with '*' stands for all that begin like it. */
-static bool parse_text(const char *text, struct any_test *t)
+static bool anytests_parse_text(const char *text, struct any_test *t)
 {
 	size_t sz = strlen(text);
 	bool is_prefix = sz && text[sz - 1] == '*';
@@ -81,8 +81,8 @@ static bool parse_text(const char *text, struct any_test *t)
 	return true;
 }
 
-static int parse_value(const struct any_wish *w, const struct any_site *site, const char *test,
-		       struct any_test *t)
+static int anytests_parse_value(const struct any_wish *w, const struct any_site *site,
+				const char *test, struct any_test *t)
 {
 	const char *value = test + strcspn(test, "=!<>");
 	bool is_text = t->subject < EVENT_ARG_CNT && site->args[t->subject].text != ANY_NUMBER;
@@ -90,34 +90,36 @@ static int parse_value(const struct any_wish *w, const struct any_site *site, co
 
 	value += strlen(test_op__at(value)->text);
 	if (is_text)
-		return parse_text(value, t)
+		return anytests_parse_text(value, t)
 			       ? 0
-			       : wrong_test(w, test,
-					    "texts are compared by = and !=, up to 31 bytes");
+			       : anytests_wrong_test(
+					 w, test, "texts are compared by = and !=, up to 31 bytes");
 	if (t->subject == ANY_DURATION && parse__duration(value, &v) != 0)
-		return wrong_test(w, test, "expected a time such as 500us, 10ms");
-	if (t->subject != ANY_DURATION && !parse_number(value, &v))
-		return wrong_test(w, test, "expected a number");
+		return anytests_wrong_test(w, test, "expected a time such as 500us, 10ms");
+	if (t->subject != ANY_DURATION && !anytests_parse_number(value, &v))
+		return anytests_wrong_test(w, test, "expected a number");
 	t->value[0] = v;
 	return 0;
 }
 
-static int parse_test(const struct any_wish *w, struct any_site *site, const char *test,
-		      struct any_test *t)
+static int anytests_parse_test(const struct any_wish *w, struct any_site *site, const char *test,
+			       struct any_test *t)
 {
 	size_t name_sz = strcspn(test, "=!<>");
 	const struct test_op *op = test_op__at(test + name_sz);
 	int subject = subject_of(w, site, test, name_sz);
 
 	if (!op)
-		return wrong_test(w, test, "expected NAME, one of = != < <= > >=, and a value");
+		return anytests_wrong_test(w, test,
+					   "expected NAME, one of = != < <= > >=, and a value");
 	if (subject < 0)
-		return wrong_test(w, test,
-				  w->target->source->at_return
-					  ? "it names no recorded argument, result or duration"
-					  : "it names no recorded argument");
+		return anytests_wrong_test(
+			w, test,
+			w->target->source->at_return
+				? "it names no recorded argument, result or duration"
+				: "it names no recorded argument");
 	*t = (struct any_test){ .op = op->op, .subject = (uint32_t)subject };
-	return parse_value(w, site, test, t);
+	return anytests_parse_value(w, site, test, t);
 }
 
 int any_tests__parse(const struct any_wish *w, struct any_site *site)
@@ -129,12 +131,12 @@ int any_tests__parse(const struct any_wish *w, struct any_site *site)
 	if (!w->tests)
 		return 0;
 	if (strlen(w->tests) >= sizeof(copy))
-		return wrong_test(w, w->tests, "too long");
+		return anytests_wrong_test(w, w->tests, "too long");
 	memcpy(copy, w->tests, strlen(w->tests) + 1);
 	for (char *test; !err && (test = strsep(&rest, "&")) != NULL; cnt++) {
 		if (cnt == ANY_TEST_CNT)
-			return wrong_test(w, test, "there are too many");
-		err = parse_test(w, site, test, &site->tests[cnt]);
+			return anytests_wrong_test(w, test, "there are too many");
+		err = anytests_parse_test(w, site, test, &site->tests[cnt]);
 	}
 	return err;
 }

@@ -178,7 +178,7 @@ static bool starts_processes(const struct capture *c)
 	return f->comm_cnt || f->cgroup_cnt;
 }
 
-static int attach(struct capture *c)
+static int capture_attach(struct capture *c)
 {
 	const struct bpf_object_skeleton *s = c->skel->skeleton;
 	int err = 0;
@@ -210,10 +210,10 @@ int capture__load(struct capture *c)
 {
 	int err = load_programs(c);
 
-	return err ? err : attach(c);
+	return err ? err : capture_attach(c);
 }
 
-static void wait_for(uint64_t ns)
+static void capture_wait_for(uint64_t ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(ns / NS_PER_S),
 			       .tv_nsec = (long)(ns % NS_PER_S) };
@@ -240,7 +240,7 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 		return err;
 	*begin_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
-	wait_for(*begin_ns);
+	capture_wait_for(*begin_ns);
 	if (capture__visits_threads(c))
 		wait_for_programs();
 	capture__report_skipped(c, NULL, NULL);
@@ -251,7 +251,7 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 {
 	*end_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
-	wait_for(*end_ns);
+	capture_wait_for(*end_ns);
 	wait_for_programs();
 	return capture__visit_threads(c, false);
 }

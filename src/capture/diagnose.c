@@ -25,7 +25,7 @@ static bool has_capability(cap_value_t cap)
 }
 
 /* Returns the first line of a file, or "". */
-static const char *read_line(const char *path, char *line, size_t sz)
+static const char *diagnose_read_line(const char *path, char *line, size_t sz)
 {
 	FILE *f = fopen(path, "re");
 
@@ -40,7 +40,7 @@ static const char *read_line(const char *path, char *line, size_t sz)
 /* Returns kernel.perf_event_paranoid, or "". */
 static const char *read_paranoid(char *line, size_t sz)
 {
-	return read_line("/proc/sys/kernel/perf_event_paranoid", line, sz);
+	return diagnose_read_line("/proc/sys/kernel/perf_event_paranoid", line, sz);
 }
 
 /* Kernels of Debian know a value above 2, with which only CAP_SYS_ADMIN opens perf events. */
@@ -93,7 +93,7 @@ void diagnose__load(int err)
 	}
 	log__error("the kernel refuses the BPF programs: %s", strerror(-err));
 	if ((err == -EPERM || err == -EACCES) &&
-	    strstr(read_line("/sys/kernel/security/lockdown", line, sizeof(line)),
+	    strstr(diagnose_read_line("/sys/kernel/security/lockdown", line, sizeof(line)),
 		   "[confidentiality]"))
 		log__error("the kernel is locked down (/sys/kernel/security/lockdown: %s): boot it "
 			   "with lockdown=integrity or none",
@@ -118,8 +118,8 @@ void diagnose__perf_event(int err, const char *what, uint64_t rate)
 	else if (err == -EINVAL && rate)
 		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",
 			   (unsigned long long)rate,
-			   read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
-				     sizeof(line)));
+			   diagnose_read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+					      sizeof(line)));
 	else if (err == -ENOSYS || err == -ENOENT)
 		log__error("the kernel must be built with CONFIG_PERF_EVENTS=y");
 }

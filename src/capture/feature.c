@@ -23,7 +23,7 @@
 #define TYPES_FILE  "/sys/kernel/btf/vmlinux"
 
 struct features {
-	struct btf *btf; /* private to types() */
+	struct btf *btf; /* private to feature_types() */
 	int err;	 /* why there are none (already logged) */
 	int trampolines; /* 0: not tried, 1: the kernel attaches fentry, else -errno */
 	char why[256];
@@ -61,7 +61,7 @@ static const struct {
 
 #define CNT(a) (sizeof(a) / sizeof(*(a)))
 
-static void explain(struct features *f, const char *what, const char *name)
+static void feature_explain(struct features *f, const char *what, const char *name)
 {
 	size_t sz = sizeof(f->why), at;
 
@@ -105,14 +105,14 @@ static struct btf *map_types(void)
  * whatever fails with this file, often for lack of memory, it searches for others and returns
  * ESRCH.
  */
-static struct btf *load_types(void)
+static struct btf *feature_load_types(void)
 {
 	struct btf *btf = map_types();
 
 	return btf ? btf : btf__parse(TYPES_FILE, NULL);
 }
 
-static void say_no_types(int err)
+static void feature_say_no_types(int err)
 {
 	if (err == ENOMEM)
 		log__error("cannot read the kernel's types (" TYPES_FILE "): %s; free "
@@ -124,29 +124,29 @@ static void say_no_types(int err)
 
 /* Loads the types at the first query, because that takes a tenth of a start. Returns NULL if there
  * are none. */
-static const struct btf *types(struct features *f)
+static const struct btf *feature_types(struct features *f)
 {
 	if (f->btf || f->err)
 		return f->btf;
-	f->btf = load_types();
+	f->btf = feature_load_types();
 	if (!f->btf) {
 		f->err = -errno;
-		say_no_types(errno);
+		feature_say_no_types(errno);
 	}
 	return f->btf;
 }
 
-static const struct btf_type *find_type(struct features *f, const char *name, uint32_t kind)
+static const struct btf_type *feature_find_type(struct features *f, const char *name, uint32_t kind)
 {
-	const struct btf *btf = types(f);
+	const struct btf *btf = feature_types(f);
 	int id = btf ? btf__find_by_name_kind(btf, name, kind) : 0;
 
 	return id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 }
 
-static bool has_value(struct features *f, const char *type, const char *name)
+static bool feature_has_value(struct features *f, const char *type, const char *name)
 {
-	const struct btf_type *t = find_type(f, type, BTF_KIND_ENUM);
+	const struct btf_type *t = feature_find_type(f, type, BTF_KIND_ENUM);
 
 	for (uint32_t i = 0; t && i < btf_vlen(t); i++) {
 		if (!strcmp(btf__name_by_offset(f->btf, btf_enum(t)[i].name_off), name))
@@ -157,23 +157,23 @@ static bool has_value(struct features *f, const char *type, const char *name)
 
 static bool has_helper(struct features *f, const char *name)
 {
-	return has_value(f, "bpf_func_id", name);
+	return feature_has_value(f, "bpf_func_id", name);
 }
 
 bool features__uprobe_multi(struct features *f)
 {
-	return has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
+	return feature_has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI");
 }
 
 /* Returns the tracepoint's prototype, with void * for the program's context first; NULL if there is
  * no such tracepoint. */
-static const struct btf_type *tracepoint(struct features *f, const char *name)
+static const struct btf_type *feature_tracepoint(struct features *f, const char *name)
 {
 	char type[NAME_MAX_SZ];
 	const struct btf_type *t;
 
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	t = find_type(f, type, BTF_KIND_TYPEDEF);
+	t = feature_find_type(f, type, BTF_KIND_TYPEDEF);
 	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
 	t = t && btf_is_ptr(t) ? btf__type_by_id(f->btf, t->type) : NULL;
 	return t && btf_is_func_proto(t) ? t : NULL;
@@ -181,21 +181,21 @@ static const struct btf_type *tracepoint(struct features *f, const char *name)
 
 int64_t features__member(struct features *f, const char *type, const char *name)
 {
-	const struct btf *btf = types(f);
+	const struct btf *btf = feature_types(f);
 
 	return btf ? ktypes__member_of(btf, type, name) : -1;
 }
 
 size_t features__tracepoint_args(struct features *f, const char *name)
 {
-	const struct btf_type *proto = tracepoint(f, name);
+	const struct btf_type *proto = feature_tracepoint(f, name);
 
 	return proto ? btf_vlen(proto) - 1u : 0;
 }
 
 size_t features__function_args(struct features *f, const char *name)
 {
-	const struct btf_type *t = find_type(f, name, BTF_KIND_FUNC);
+	const struct btf_type *t = feature_find_type(f, name, BTF_KIND_FUNC);
 
 	t = t ? btf__type_by_id(f->btf, t->type) : NULL;
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
@@ -230,8 +230,8 @@ static int try_trampoline(const struct btf *btf)
 
 static bool has_function(struct features *f, const char *name)
 {
-	if (!find_type(f, name, BTF_KIND_FUNC)) {
-		explain(f, "function", name);
+	if (!feature_find_type(f, name, BTF_KIND_FUNC)) {
+		feature_explain(f, "function", name);
 		return false;
 	}
 	if (!f->trampolines)
@@ -246,9 +246,9 @@ static bool has_function(struct features *f, const char *name)
 
 static bool has_tracepoint(struct features *f, const char *name)
 {
-	if (tracepoint(f, name))
+	if (feature_tracepoint(f, name))
 		return true;
-	explain(f, "tracepoint", name);
+	feature_explain(f, "tracepoint", name);
 	return false;
 }
 
@@ -275,8 +275,8 @@ static bool has_kprobes(struct features *f, const char *name)
 
 static bool has_sessions(struct features *f, const char *name)
 {
-	if (!has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION")) {
-		explain(f, "attach type", "BPF_TRACE_UPROBE_SESSION");
+	if (!feature_has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION")) {
+		feature_explain(f, "attach type", "BPF_TRACE_UPROBE_SESSION");
 		return false;
 	}
 	return has_uprobes(f, name);
@@ -318,7 +318,7 @@ bool features__leaves_out(struct features *f, const struct bpf_program *prog)
 /* ---- probes -------------------------------------------------------------------------------------
  */
 
-static const char *after(const char *name, const char *part)
+static const char *feature_after(const char *name, const char *part)
 {
 	size_t len = strlen(part);
 
@@ -327,13 +327,13 @@ static const char *after(const char *name, const char *part)
 
 bool program__is_of(const char *program, const struct probe *p, const char *way)
 {
-	const char *rest = after(program, p->name);
+	const char *rest = feature_after(program, p->name);
 
-	return rest && (!way || after(rest, way) || after(rest, ANY_WAY));
+	return rest && (!way || feature_after(rest, way) || feature_after(rest, ANY_WAY));
 }
 
-static bool can(struct features *f, const struct bpf_object *obj, const struct probe *p,
-		const char *way)
+static bool feature_can(struct features *f, const struct bpf_object *obj, const struct probe *p,
+			const char *way)
 {
 	struct bpf_program *prog;
 
@@ -348,11 +348,11 @@ static bool can(struct features *f, const struct bpf_object *obj, const struct p
 
 bool features__preempt_count(struct features *f, struct preempt_count *count)
 {
-	return types(f) && preempt_count__find(f->btf, count);
+	return feature_types(f) && preempt_count__find(f->btf, count);
 }
 
 /* Returns true if the kernel has what the probe needs besides its hooks. */
-static bool has_needs(struct features *f, const struct probe *p)
+static bool feature_has_needs(struct features *f, const struct probe *p)
 {
 	struct preempt_count count;
 
@@ -370,13 +370,13 @@ int features__choose(struct features *f, const struct bpf_object *obj, const str
 	char first[sizeof(f->why)] = "";
 
 	*way = NULL;
-	if (!has_needs(f, p))
+	if (!feature_has_needs(f, p))
 		return -ENOTSUP;
 	if (!p->ways[0])
-		return can(f, obj, p, NULL) ? 0 : -ENOTSUP;
+		return feature_can(f, obj, p, NULL) ? 0 : -ENOTSUP;
 	for (size_t i = 0; i < PROBE_WAY_MAX && p->ways[i]; i++) {
 		*way = p->ways[i];
-		if (can(f, obj, p, *way))
+		if (feature_can(f, obj, p, *way))
 			return 0;
 		if (i == 0)
 			str__copy(first, sizeof(first), f->why);
@@ -398,7 +398,7 @@ int features__err(const struct features *f)
 /* Checks for the newest helper that all programs need. */
 bool features__too_old(struct features *f)
 {
-	if (!types(f) || has_helper(f, "BPF_FUNC_task_pt_regs"))
+	if (!feature_types(f) || has_helper(f, "BPF_FUNC_task_pt_regs"))
 		return false;
 	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
 		   "Linux 5.15");

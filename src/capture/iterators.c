@@ -22,7 +22,7 @@
  * process can block as long as that process likes (a user-space page-fault handler, a file system
  * in user space). The visit is then abandoned, and nothing that the thread uses may be freed.
  */
-struct visit {
+struct iterators_visit {
 	struct capture *capture;
 	int fd;
 	atomic_uint reads; /* progress */
@@ -30,13 +30,13 @@ struct visit {
 	int err; /* valid when done */
 };
 
-static void nap(void)
+static void iterators_nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 }
 
 /* Waits while a ring is more than half full, if the caller drains the rings. */
-static void wait_for_room(const struct visit *v)
+static void iterators_wait_for_room(const struct iterators_visit *v)
 {
 	struct capture *c = v->capture;
 
@@ -44,14 +44,14 @@ static void wait_for_room(const struct visit *v)
 		for (uint64_t ns = 0;
 		     ring__used(c->rings[i]) > c->options.ring_sz / 2 && ns < PATIENCE_NS / 2;
 		     ns += NAP_NS)
-			nap();
+			iterators_nap();
 	}
 }
 
 /* EAGAIN means a very long run without a row. */
 static void *visit__run(void *arg)
 {
-	struct visit *v = arg;
+	struct iterators_visit *v = arg;
 	char rows[ROWS_AT_ONCE];
 	ssize_t n;
 
@@ -61,7 +61,7 @@ static void *visit__run(void *arg)
 		if (atomic_load(&v->abandoned)) /* the capture may be gone; `v` is leaked */
 			break;
 		if (n > 0)
-			wait_for_room(v);
+			iterators_wait_for_room(v);
 	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	v->err = n < 0 ? -errno : 0;
 	close(v->fd);
@@ -70,7 +70,7 @@ static void *visit__run(void *arg)
 }
 
 /* Returns false if the thread is stuck. */
-static bool visit__wait(struct visit *v)
+static bool visit__wait(struct iterators_visit *v)
 {
 	struct capture *c = v->capture;
 	unsigned seen = 0;
@@ -86,7 +86,7 @@ static bool visit__wait(struct visit *v)
 		seen = reads;
 		if (c->options.drain)
 			c->options.drain(c->options.drain_arg);
-		nap();
+		iterators_nap();
 	}
 	return true;
 }
@@ -94,7 +94,7 @@ static bool visit__wait(struct visit *v)
 /* Returns 0, -errno, or -EBUSY if a process blocks it. */
 static int visit_with(struct capture *c, struct bpf_link *link)
 {
-	struct visit *v = calloc(1, sizeof(*v));
+	struct iterators_visit *v = calloc(1, sizeof(*v));
 	pthread_t thread;
 	int err;
 

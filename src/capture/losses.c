@@ -78,7 +78,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 	}
 }
 
-static uint64_t skipped(const struct bpf_program *prog)
+static uint64_t losses_skipped(const struct bpf_program *prog)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t sz = sizeof(info);
@@ -97,7 +97,7 @@ void capture__report_skipped(struct capture *c, capture_loss_fn fn, void *arg)
 		const struct capture_loss loss = {
 			.probe = probe,
 			.reason = loss_reasons[EVENT_LOST_NESTED],
-			.cnt = skipped(*s->progs[i].prog) - c->skipped[i],
+			.cnt = losses_skipped(*s->progs[i].prog) - c->skipped[i],
 		};
 
 		c->skipped[i] += loss.cnt;

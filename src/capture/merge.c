@@ -22,7 +22,7 @@ static void sift_down(struct stream **heap, size_t cnt, size_t at)
 }
 
 /* Samples that are not yet handed out. */
-struct batch {
+struct merge_output {
 	struct record records[RECORD_BATCH];
 	struct stream *from[RECORD_BATCH];
 	size_t cnt;
@@ -31,7 +31,7 @@ struct batch {
 	struct stream *stream; /* the stream that is being read */
 };
 
-static void hand_out(struct batch *b)
+static void merge_hand_out(struct merge_output *b)
 {
 	if (b->cnt)
 		b->fn(b->records, b->cnt, b->arg);
@@ -42,12 +42,12 @@ static void hand_out(struct batch *b)
 	b->cnt = 0;
 }
 
-static void take(const struct record *r, void *arg)
+static void merge_take(const struct record *r, void *arg)
 {
-	struct batch *b = arg;
+	struct merge_output *b = arg;
 
 	if (r->type != RECORD_SAMPLE) {
-		hand_out(b);
+		merge_hand_out(b);
 		b->fn(r, 1, b->arg);
 		return;
 	}
@@ -57,7 +57,7 @@ static void take(const struct record *r, void *arg)
 
 void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn fn, void *arg)
 {
-	struct batch b; /* 4 KB; the unused part is not cleared */
+	struct merge_output b; /* 4 KB; the unused part is not cleared */
 	struct stream **v = streams->v;
 	size_t cnt = streams->cnt;
 
@@ -72,13 +72,13 @@ void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn f
 		sift_down(v, cnt, i);
 	while (cnt && v[0]->head_ns <= until_ns && v[0]->head_ns != STREAM_EMPTY) {
 		b.stream = v[0];
-		v[0]->next(v[0], take, &b);
+		v[0]->next(v[0], merge_take, &b);
 		if (b.cnt == RECORD_BATCH)
-			hand_out(&b);
+			merge_hand_out(&b);
 		v[0]->head_ns = v[0]->peek(v[0]);
 		sift_down(v, cnt, 0);
 	}
-	hand_out(&b);
+	merge_hand_out(&b);
 	for (size_t i = 0; i < streams->cnt; i++)
 		v[i]->end(v[i]);
 }

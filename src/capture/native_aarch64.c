@@ -73,7 +73,7 @@ static uint16_t reg_offset(struct usdt_text *t, bool address)
 }
 
 /* Reads "x0]", "sp, 12]", "x0, x1]", "x0, x1, lsl 3]". */
-static void address(struct usdt_text *t, struct usdt_arg *a)
+static void native_address(struct usdt_text *t, struct usdt_arg *a)
 {
 	a->deref = 1;
 	a->base = reg_offset(t, true);
@@ -102,7 +102,7 @@ const char *const native__function_result = "x0";
 void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 {
 	if (usdt_text__take(t, "["))
-		address(t, a);
+		native_address(t, a);
 	else if (usdt_text__at_number(t))
 		a->add = usdt_text__number(t);
 	else

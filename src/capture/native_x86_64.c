@@ -23,7 +23,7 @@
 #define MAGIC2_SZ	4 /* FP_XSTATE_MAGIC2 follows the state */
 
 /* Returns XCR0: the components that the kernel has switched on. */
-static uint64_t components(void)
+static uint64_t native_components(void)
 {
 	uint32_t low, high;
 
@@ -38,7 +38,7 @@ uint32_t native__signal_fpu_sz(void)
 	if (!__get_cpuid(1, &component_sz, &off, &c, &d) || !(c & bit_OSXSAVE))
 		return FXSAVE_SZ;
 	for (unsigned i = 2; i < COMPONENTS; i++) {
-		if (i == AMX_TILES || !(components() >> i & 1))
+		if (i == AMX_TILES || !(native_components() >> i & 1))
 			continue;
 		__cpuid_count(XSAVE_LEAF, i, component_sz, off, c, d);
 		if (off + component_sz > sz)
@@ -122,7 +122,7 @@ static const struct {
 };
 
 /* Returns the register's offset. Accepts only whole registers for an address. */
-static uint16_t reg(struct usdt_text *t, bool address)
+static uint16_t native_reg(struct usdt_text *t, bool address)
 {
 	size_t name_cnt = address ? 1 : CNT(registers[0].names), len;
 
@@ -142,15 +142,15 @@ static uint16_t reg(struct usdt_text *t, bool address)
 }
 
 /* Reads "(%rax)", "(%rax,%rcx,4)", "(,%rcx,4)". */
-static void address(struct usdt_text *t, struct usdt_arg *a)
+static void native_address(struct usdt_text *t, struct usdt_arg *a)
 {
 	static const char *const scales[] = { ",1", ",2", ",4", ",8" };
 
 	a->deref = 1;
 	if (*t->at != ',')
-		a->base = reg(t, true);
+		a->base = native_reg(t, true);
 	if (usdt_text__take(t, ",")) {
-		a->index = reg(t, true);
+		a->index = native_reg(t, true);
 		for (size_t shift = 0; shift < CNT(scales); shift++) {
 			if (usdt_text__take(t, scales[shift])) {
 				a->shift = (uint8_t)shift;
@@ -171,11 +171,11 @@ void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 	if (usdt_text__take(t, "$")) {
 		a->add = usdt_text__number(t);
 	} else if (*t->at == '%') {
-		a->base = reg(t, false);
+		a->base = native_reg(t, false);
 	} else {
 		a->add = usdt_text__at_number(t) ? usdt_text__number(t) : 0;
 		if (usdt_text__take(t, "("))
-			address(t, a);
+			native_address(t, a);
 		else
 			t->err = true; /* a symbol, or an absolute address */
 	}

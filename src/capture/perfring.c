@@ -5,7 +5,7 @@
 
 #include "event/perfrecord.h"
 
-static void begin(struct stream *s)
+static void perfring_begin(struct stream *s)
 {
 	struct perfring *r = (struct perfring *)s;
 
@@ -40,7 +40,7 @@ static size_t size_at_tail(struct perfring *r)
 	return 0;
 }
 
-static uint64_t peek(struct stream *s)
+static uint64_t perfring_peek(struct stream *s)
 {
 	struct perfring *r = (struct perfring *)s;
 	size_t sz;
@@ -58,7 +58,7 @@ static uint64_t peek(struct stream *s)
 	return STREAM_EMPTY;
 }
 
-static void next(struct stream *s, record_fn fn, void *arg)
+static void perfring_next(struct stream *s, record_fn fn, void *arg)
 {
 	struct perfring *r = (struct perfring *)s;
 
@@ -69,7 +69,7 @@ static void next(struct stream *s, record_fn fn, void *arg)
 	r->record_sz = 0;
 }
 
-static void end(struct stream *s)
+static void perfring_end(struct stream *s)
 {
 	struct perfring *r = (struct perfring *)s;
 
@@ -79,7 +79,10 @@ static void end(struct stream *s)
 void perfring__init(struct perfring *r, struct perf_event_mmap_page *ctl, const void *data,
 		    size_t sz)
 {
-	r->stream = (struct stream){ .begin = begin, .peek = peek, .next = next, .end = end };
+	r->stream = (struct stream){ .begin = perfring_begin,
+				     .peek = perfring_peek,
+				     .next = perfring_next,
+				     .end = perfring_end };
 	r->ctl = ctl;
 	r->data = data;
 	r->sz = sz;

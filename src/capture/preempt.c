@@ -11,7 +11,7 @@
 #define HARDIRQS_COUNTED 0x0f000000
 
 /* Finds the counter: a separate variable, or from 6.2 to 6.14 a member of pcpu_hot. */
-static int64_t find_count(const struct btf *btf)
+static int64_t preempt_find_count(const struct btf *btf)
 {
 	uint32_t type;
 	int64_t off = ktypes__variable(btf, "__preempt_count", &type), member;
@@ -34,7 +34,7 @@ bool preempt_count__find(const struct btf *btf, struct preempt_count *out)
 	if (ARCH_TASK_COUNTS_INTERRUPTS)
 		return true;
 	rq = ktypes__variable(btf, "runqueues", &type);
-	count = find_count(btf);
+	count = preempt_find_count(btf);
 
 	if (rq < 0 || count < 0 || ktypes__member_of(btf, "sched_entity", "cfs_rq") < 0 ||
 	    ktypes__member_of(btf, "cfs_rq", "rq") < 0 || ktypes__member_of(btf, "rq", "cpu") < 0)

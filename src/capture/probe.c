@@ -9,7 +9,7 @@
 
 #include "base/parse.h"
 #include "base/strcopy.h"
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 
 #define ITEM_MAX 128 /* bytes; no valid item without a path is nearly as long */
 #define NAMES_SZ 256
@@ -158,8 +158,8 @@ struct explain {
 	const char *item;
 };
 
-static __attribute__((format(printf, 2, 3))) int wrong(const struct explain *x, const char *fmt,
-						       ...)
+static __attribute__((format(printf, 2, 3))) int probe_wrong(const struct explain *x,
+							     const char *fmt, ...)
 {
 	int n = snprintf(x->why, x->why_sz, "probe '%.*s': ", ITEM_MAX, x->item);
 	va_list ap;
@@ -178,7 +178,7 @@ static int unknown_probe(const struct explain *x)
 
 	for (const struct probe *p = probes; p->name && used < sizeof(names); p++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", p->name);
-	return wrong(x, "%s; the probes are: %s" ALL, *x->item ? "unknown" : "empty", names);
+	return probe_wrong(x, "%s; the probes are: %s" ALL, *x->item ? "unknown" : "empty", names);
 }
 
 static bool parse_stacks(const char *part, unsigned *stacks)
@@ -195,45 +195,46 @@ static bool parse_stacks(const char *part, unsigned *stacks)
 static int parse_hz(const struct explain *x, const struct probe *p, const char *part, uint64_t *hz)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
-		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or HZ", part);
+		return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or HZ", part);
 	if (parse__u64(part, hz) || *hz < 1 || *hz > p->param_max)
-		return wrong(x, "HZ is 1 to %llu", (unsigned long long)p->param_max);
+		return probe_wrong(x, "HZ is 1 to %llu", (unsigned long long)p->param_max);
 	return 0;
 }
 
-static int parse_wait(const struct explain *x, const struct probe *p, const char *part,
-		      uint64_t *ns)
+static int probe_parse_wait(const struct explain *x, const struct probe *p, const char *part,
+			    uint64_t *ns)
 {
 	int err = parse__duration(part, ns);
 
 	if (err == -EINVAL)
-		return wrong(
+		return probe_wrong(
 			x, "'%s' is not stacks (u, k, uk, ku, n) or a time such as 0s, 500us, 10ms",
 			part);
 	if (err || *ns > p->param_max)
-		return wrong(x, "the time is at most 1h");
+		return probe_wrong(x, "the time is at most 1h");
 	return 0;
 }
 
 static int parse_every(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
-		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or N (1 of N)", part);
+		return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or N (1 of N)", part);
 	if (parse__u64(part, &choice->param) || choice->param > choice->probe->param_max)
-		return wrong(x, "N is 0 (all) to %llu",
-			     (unsigned long long)choice->probe->param_max);
+		return probe_wrong(x, "N is 0 (all) to %llu",
+				   (unsigned long long)choice->probe->param_max);
 	return 0;
 }
 
-static int parse_bytes(const struct explain *x, struct probe_choice *choice, const char *part)
+static int probe_parse_bytes(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	int err = parse__size(part, &choice->param);
 
 	if (err == -EINVAL)
-		return wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or a size such as 64K", part);
+		return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or a size such as 64K",
+				   part);
 	if (err || choice->param > choice->probe->param_max)
-		return wrong(x, "BYTES is 0 (all) to %lluM",
-			     (unsigned long long)choice->probe->param_max >> 20);
+		return probe_wrong(x, "BYTES is 0 (all) to %lluM",
+				   (unsigned long long)choice->probe->param_max >> 20);
 	return 0;
 }
 
@@ -241,17 +242,17 @@ static int parse_param(const struct explain *x, struct probe_choice *choice, con
 {
 	switch (choice->probe->param) {
 	case PROBE_HZ: return parse_hz(x, choice->probe, part, &choice->param);
-	case PROBE_DURATION: return parse_wait(x, choice->probe, part, &choice->param);
+	case PROBE_DURATION: return probe_parse_wait(x, choice->probe, part, &choice->param);
 	case PROBE_EVERY: return parse_every(x, choice, part);
-	case PROBE_BYTES: return parse_bytes(x, choice, part);
+	case PROBE_BYTES: return probe_parse_bytes(x, choice, part);
 	case PROBE_PATH:
 	case PROBE_TARGET:
 	case PROBE_NO_PARAM: break;
 	}
-	return wrong(x, "'%s' is not stacks (u, k, uk, ku, n)", part);
+	return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n)", part);
 }
 
-static int parse_parts(const struct explain *x, struct probe_choice *choice, char *parts)
+static int probe_parse_parts(const struct explain *x, struct probe_choice *choice, char *parts)
 {
 	bool has_stacks = false, has_param = false;
 
@@ -262,18 +263,18 @@ static int parse_parts(const struct explain *x, struct probe_choice *choice, cha
 		if (!*part && parts) /* switch::10ms keeps the default stacks */
 			continue;
 		if (!*part)
-			return wrong(x, "nothing follows the last ':'; expected %s",
-				     choice->probe->usage);
+			return probe_wrong(x, "nothing follows the last ':'; expected %s",
+					   choice->probe->usage);
 		if (parse_stacks(part, &stacks)) {
 			if (has_stacks)
-				return wrong(x, "the stacks are given twice");
+				return probe_wrong(x, "the stacks are given twice");
 			has_stacks = true;
 			choice->stacks = stacks;
 			continue;
 		}
 		if (has_param)
-			return wrong(x, "unexpected part '%s'; expected %s", part,
-				     choice->probe->usage);
+			return probe_wrong(x, "unexpected part '%s'; expected %s", part,
+					   choice->probe->usage);
 		has_param = true;
 		err = parse_param(x, choice, part);
 		if (err)
@@ -307,26 +308,26 @@ static char *cut_stacks(struct probe_choice *choice, char *rest)
 }
 
 /* Parses what follows the name of a probe that takes a path. */
-static int parse_path(const struct explain *x, struct probe_choice *choice, char *rest)
+static int probe_parse_path(const struct explain *x, struct probe_choice *choice, char *rest)
 {
 	const char *path = rest ? cut_stacks(choice, rest) : NULL;
 
 	if (!path || !*path)
-		return wrong(x, "a path is missing; expected %s", choice->probe->usage);
+		return probe_wrong(x, "a path is missing; expected %s", choice->probe->usage);
 	choice->path = path;
 	return 0;
 }
 
-static int parse_rest(const struct explain *x, struct probe_choice *choice, char *rest)
+static int probe_parse_rest(const struct explain *x, struct probe_choice *choice, char *rest)
 {
 	char parts[ITEM_MAX], *at = rest ? parts : NULL;
 
 	if (takes_path(choice->probe))
-		return parse_path(x, choice, rest);
+		return probe_parse_path(x, choice, rest);
 	if (strlen(x->item) >= sizeof(parts))
-		return wrong(x, "too long");
+		return probe_wrong(x, "too long");
 	str__copy(parts, sizeof(parts), rest ? rest : "");
-	return parse_parts(x, choice, at);
+	return probe_parse_parts(x, choice, at);
 }
 
 /* Returns true for PATH:PROVIDER:NAME, also after stacks. The path of a file with spans must not
@@ -354,7 +355,7 @@ static const struct probe *meant_by(const struct probe *p, const char *rest)
 	return p;
 }
 
-static int parse_item(const struct explain *x, struct probe_choice *choice, char *item)
+static int probe_parse_item(const struct explain *x, struct probe_choice *choice, char *item)
 {
 	size_t len = strcspn(item, ":");
 
@@ -365,12 +366,12 @@ static int parse_item(const struct explain *x, struct probe_choice *choice, char
 		*choice = (struct probe_choice){ .probe = p,
 						 .stacks = p->stacks,
 						 .param = p->param_default };
-		return parse_rest(x, choice, item[len] ? item + len + 1 : NULL);
+		return probe_parse_rest(x, choice, item[len] ? item + len + 1 : NULL);
 	}
 	return unknown_probe(x);
 }
 
-static bool chosen(const struct probe_choice *choices, size_t cnt, const struct probe *p)
+static bool probe_chosen(const struct probe_choice *choices, size_t cnt, const struct probe *p)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		if (choices[i].probe == p)
@@ -379,10 +380,10 @@ static bool chosen(const struct probe_choice *choices, size_t cnt, const struct 
 	return false;
 }
 
-static int add_all(struct probe_choice *out, size_t cnt)
+static int probe_add_all(struct probe_choice *out, size_t cnt)
 {
 	for (const struct probe *p = probes; p->name && cnt < PROBE_CHOICE_MAX; p++) {
-		if (takes_path(p) || p->needs_processes || chosen(out, cnt, p))
+		if (takes_path(p) || p->needs_processes || probe_chosen(out, cnt, p))
 			continue;
 		out[cnt++] = (struct probe_choice){
 			.probe = p, .stacks = p->stacks, .param = p->param_default, .optional = true
@@ -392,17 +393,17 @@ static int add_all(struct probe_choice *out, size_t cnt)
 }
 
 /* Parses one item. Returns 0, 1 for `all`, or -EINVAL. */
-static int add_item(const struct explain *x, char *item, struct probe_choice *out, size_t cnt)
+static int probe_add_item(const struct explain *x, char *item, struct probe_choice *out, size_t cnt)
 {
 	int err;
 
 	if (!strcmp(item, ALL))
 		return 1;
 	if (cnt == PROBE_CHOICE_MAX)
-		return wrong(x, "too many probes");
-	err = parse_item(x, &out[cnt], item);
-	if (!err && !takes_path(out[cnt].probe) && chosen(out, cnt, out[cnt].probe))
-		err = wrong(x, "named twice");
+		return probe_wrong(x, "too many probes");
+	err = probe_parse_item(x, &out[cnt], item);
+	if (!err && !takes_path(out[cnt].probe) && probe_chosen(out, cnt, out[cnt].probe))
+		err = probe_wrong(x, "named twice");
 	return err;
 }
 
@@ -413,12 +414,12 @@ int probes__parse(char *text, struct probe_choice *out, char *why, size_t why_sz
 
 	for (char *item; (item = strsep(&text, ",")) != NULL;) {
 		struct explain x = { why, why_sz, item };
-		int added = add_item(&x, item, out, cnt);
+		int added = probe_add_item(&x, item, out, cnt);
 
 		if (added < 0)
 			return added;
 		all |= added == 1;
 		cnt += added == 0;
 	}
-	return all ? add_all(out, cnt) : (int)cnt;
+	return all ? probe_add_all(out, cnt) : (int)cnt;
 }

@@ -22,14 +22,14 @@ struct ring {
 };
 
 /* Returns a record's header: its length with two flags. The page offset in it is for the kernel. */
-static uint32_t header_at(const struct ring *r, uint64_t pos)
+static uint32_t ring_header_at(const struct ring *r, uint64_t pos)
 {
 	const uint8_t *at = r->area.data + (pos & (r->area.sz - 1));
 
 	return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t record_sz(uint32_t header)
+static uint64_t ring_record_sz(uint32_t header)
 {
 	return ((uint64_t)(header & SIZE_MASK) + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
 }
@@ -60,12 +60,12 @@ static void prefetch_event(const struct event *e)
 static const struct event *event_next(struct ring *r)
 {
 	while (r->pos < r->limit) {
-		uint32_t header = header_at(r, r->pos), sz = header & SIZE_MASK;
+		uint32_t header = ring_header_at(r, r->pos), sz = header & SIZE_MASK;
 		const void *e = r->area.data + (r->pos & (r->area.sz - 1)) + BPF_RINGBUF_HDR_SZ;
 
 		if (header & BPF_RINGBUF_BUSY_BIT)
 			return NULL;
-		if (record_sz(header) > r->limit - r->pos) {
+		if (ring_record_sz(header) > r->limit - r->pos) {
 			r->bad++;
 			r->pos = r->limit;
 			return NULL;
@@ -73,7 +73,7 @@ static const struct event *event_next(struct ring *r)
 		if (!(header & BPF_RINGBUF_DISCARD_BIT) && event_fits(e, sz))
 			return e;
 		r->bad += !(header & BPF_RINGBUF_DISCARD_BIT);
-		r->pos += record_sz(header);
+		r->pos += ring_record_sz(header);
 	}
 	return NULL;
 }
@@ -100,7 +100,7 @@ static uint64_t ring__peek(struct stream *s)
 	return e ? e->time_ns : STREAM_EMPTY;
 }
 
-static void publish(struct ring *r)
+static void ring_publish(struct ring *r)
 {
 	if (r->pos != r->published)
 		__atomic_store_n(r->area.consumer_pos, r->pos, __ATOMIC_RELEASE);
@@ -116,7 +116,7 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 
 	if (!e)
 		return;
-	next = r->pos + record_sz(header_at(r, r->pos));
+	next = r->pos + ring_record_sz(ring_header_at(r, r->pos));
 	__builtin_prefetch(r->area.data + (next & (r->area.sz - 1)));
 	prefetch_event(e);
 	record = (struct record){ .type = RECORD_SAMPLE,
@@ -131,7 +131,7 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 
 static void ring__end(struct stream *s)
 {
-	publish(ring__of(s));
+	ring_publish(ring__of(s));
 }
 
 struct ring *ring__new(void)

@@ -137,7 +137,7 @@ static int open_rings(struct capture *c)
 	return err;
 }
 
-static int say(const struct capture *c, int err)
+static int rings_say(const struct capture *c, int err)
 {
 	if (err)
 		log__error("cannot make a ring of %u bytes and %u slots of %u for each CPU: %s",
@@ -147,7 +147,7 @@ static int say(const struct capture *c, int err)
 
 int capture__open_rings(struct capture *c)
 {
-	return say(c, open_rings(c));
+	return rings_say(c, open_rings(c));
 }
 
 /* ---- while the programs are loaded ------------------------------------------------------------
@@ -176,7 +176,7 @@ static int make_outer(struct bpf_map *map, uint32_t inner_value_sz)
 	return err;
 }
 
-static void *open_first(void *arg)
+static void *rings_open_first(void *arg)
 {
 	struct capture *c = arg;
 
@@ -191,14 +191,14 @@ int capture__begin_rings(struct capture *c)
 	if (!err)
 		err = make_outer(c->skel->maps.rings, 0);
 	if (!err)
-		err = -thread__start_punctual(&c->opener, open_first, c);
+		err = -thread__start_punctual(&c->opener, rings_open_first, c);
 	return err;
 }
 
 int capture__end_rings(struct capture *c, int load_err)
 {
 	pthread_join(c->opener, NULL);
-	return load_err ? load_err : say(c, c->opened_err);
+	return load_err ? load_err : rings_say(c, c->opened_err);
 }
 
 /* ---- to read them -----------------------------------------------------------------------------

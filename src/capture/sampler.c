@@ -74,7 +74,7 @@ void sampler__free(struct sampler *s)
 	free(s);
 }
 
-static int open_event(const struct sampler *s, int cpu, struct perf_event_attr attr)
+static int sampler_open_event(const struct sampler *s, int cpu, struct perf_event_attr attr)
 {
 	attr.size = sizeof(attr);
 	attr.sample_period = s->rate; /* sample_freq is the same field */
@@ -87,13 +87,13 @@ static int open_any_event(const struct sampler *s, int cpu)
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events) && fd < 0; i++) {
 		if (!strcmp(events[i].program, bpf_program__name(s->prog)))
-			fd = open_event(s, cpu, events[i].attr);
+			fd = sampler_open_event(s, cpu, events[i].attr);
 	}
 	return fd < 0 ? -errno : fd;
 }
 
 /* Attaches to a CPU, which may have gone offline since the list was read. */
-static int attach(struct sampler *s, size_t cpu)
+static int sampler_attach(struct sampler *s, size_t cpu)
 {
 	int fd = open_any_event(s, (int)cpu), err;
 
@@ -119,7 +119,7 @@ int sampler__update(struct sampler *s)
 
 	for (size_t i = 0; i < s->cpu_cnt && !err; i++) {
 		if (s->online[i] && !s->links[i]) {
-			err = attach(s, i);
+			err = sampler_attach(s, i);
 		} else if (!s->online[i] && s->links[i]) {
 			bpf_link__destroy(s->links[i]);
 			s->links[i] = NULL;

@@ -65,7 +65,7 @@ static const struct perf_event_attr request = {
 	.wakeup_watermark = 1,
 };
 
-static int open_event(int cpu)
+static int sideband_open_event(int cpu)
 {
 	struct perf_event_attr attr = request;
 	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -104,14 +104,14 @@ static int map_ring(struct sideband *s, struct channel *c)
 	return 0;
 }
 
-static int watch(const struct sideband *s, const struct channel *c)
+static int sideband_watch(const struct sideband *s, const struct channel *c)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.fd = c->fd };
 
 	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, c->fd, &e) ? -errno : 0;
 }
 
-static int enable(const struct channel *c)
+static int sideband_enable(const struct channel *c)
 {
 	int err = ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 
@@ -124,7 +124,7 @@ static int enable(const struct channel *c)
 static int channel__open(struct sideband *s, size_t cpu)
 {
 	struct channel *c = &s->channels[cpu];
-	int fd = open_event((int)cpu), err;
+	int fd = sideband_open_event((int)cpu), err;
 
 	if (fd == -ENODEV)
 		return 0;
@@ -135,9 +135,9 @@ static int channel__open(struct sideband *s, size_t cpu)
 	c->fd = fd;
 	err = map_ring(s, c);
 	if (!err && s->epoll_fd >= 0)
-		err = watch(s, c);
+		err = sideband_watch(s, c);
 	if (!err && s->enabled)
-		err = enable(c);
+		err = sideband_enable(c);
 	if (err)
 		channel__close(s, c);
 	return err;
@@ -153,7 +153,7 @@ static int open_channels(struct sideband *s)
 	return err;
 }
 
-static int allocate(struct sideband *s)
+static int sideband_allocate(struct sideband *s)
 {
 	s->cnt = cpus__possible();
 	s->channels = calloc(s->cnt, sizeof(*s->channels));
@@ -178,7 +178,7 @@ struct sideband *sideband__new(size_t pages)
 		return NULL;
 	s->pages = pages;
 	s->epoll_fd = -1;
-	err = allocate(s);
+	err = sideband_allocate(s);
 	if (!err)
 		err = open_channels(s);
 	if (!err)
@@ -212,7 +212,7 @@ int sideband__add_to_epoll(struct sideband *s, int epoll_fd)
 	s->epoll_fd = epoll_fd;
 	for (size_t i = 0; i < s->cnt && !err; i++)
 		if (s->channels[i].fd >= 0)
-			err = watch(s, &s->channels[i]);
+			err = sideband_watch(s, &s->channels[i]);
 	return err;
 }
 
@@ -223,7 +223,7 @@ int sideband__enable(struct sideband *s)
 	s->enabled = true;
 	for (size_t i = 0; i < s->cnt && !err; i++)
 		if (s->channels[i].fd >= 0)
-			err = enable(&s->channels[i]);
+			err = sideband_enable(&s->channels[i]);
 	return err;
 }
 

@@ -16,7 +16,7 @@
 #define FILTER_PREFIX  "filter__"
 #define LOCKED_PROGRAM "uprobes__locked"
 
-static uint32_t how_of(unsigned stacks)
+static uint32_t skeleton_how_of(unsigned stacks)
 {
 	return (stacks & PROBE_USER ? CAPTURE_USER : 0) |
 	       (stacks & PROBE_KERNEL ? CAPTURE_KERNEL : 0);
@@ -29,7 +29,7 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 	for (size_t kind = 0; kind < EVENT_KIND_CNT; kind++) {
 		if (strcmp(event_kind__probe((enum event_kind)kind), choice->probe->name))
 			continue;
-		cfg->how[kind] = how_of(choice->stacks);
+		cfg->how[kind] = skeleton_how_of(choice->stacks);
 		cfg->param[kind] = choice->param;
 	}
 }
@@ -67,7 +67,7 @@ static int choose_ways(struct capture *c, struct features *f)
 	return err;
 }
 
-static bool records(const struct capture *c, const char *probe)
+static bool skeleton_records(const struct capture *c, const char *probe)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
@@ -77,7 +77,7 @@ static bool records(const struct capture *c, const char *probe)
 }
 
 /* Returns the chosen way of a probe that has ways; NULL: it is not recorded. */
-static const char *way_of(const struct capture *c, const char *probe)
+static const char *skeleton_way_of(const struct capture *c, const char *probe)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && !strcmp(c->options.probes[i].probe->name, probe))
@@ -88,12 +88,12 @@ static const char *way_of(const struct capture *c, const char *probe)
 
 /* Returns false for a map that is named like a probe's programs, if the probe is not recorded: it
  * then needs no memory. */
-static bool is_used(const struct capture *c, const char *map)
+static bool skeleton_is_used(const struct capture *c, const char *map)
 {
 	for (const struct probe *p = probes; p->name; p++) {
 		if (program__is_of(map, p, NULL))
-			return records(c, p->name) ||
-			       (!strcmp(p->name, "usdt") && records(c, "span"));
+			return skeleton_records(c, p->name) ||
+			       (!strcmp(p->name, "usdt") && skeleton_records(c, "span"));
 	}
 	return true;
 }
@@ -103,13 +103,14 @@ bool capture__is_filter(const char *name)
 	return !strncmp(name, FILTER_PREFIX, strlen(FILTER_PREFIX));
 }
 
-static bool is_wanted(const struct capture *c, const char *name)
+static bool skeleton_is_wanted(const struct capture *c, const char *name)
 {
 	if (capture__is_filter(name))
 		return c->skel->rodata->cfg.who;
 	if (!strcmp(name, LOCKED_PROGRAM))
-		return records(c, "usdt") || records(c, "alloc") || records(c, "uprobe") ||
-		       records(c, "sdt") || records(c, "call") || records(c, "span");
+		return skeleton_records(c, "usdt") || skeleton_records(c, "alloc") ||
+		       skeleton_records(c, "uprobe") || skeleton_records(c, "sdt") ||
+		       skeleton_records(c, "call") || skeleton_records(c, "span");
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (!c->left_out[i] && program__is_of(name, c->options.probes[i].probe, c->ways[i]))
 			return true;
@@ -143,9 +144,9 @@ static void set_arguments(const struct capture *c, struct features *f)
 
 	if (tells_interrupts(c))
 		set_preempt_count(cfg, f);
-	if (records(c, "switch")) /* preempt, prev, next, and prev's state from 5.18 on */
+	if (skeleton_records(c, "switch")) /* preempt, prev, next, and prev's state from 5.18 on */
 		cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
-	if (records(c, "tcp")) {
+	if (skeleton_records(c, "tcp")) {
 		cfg->retransmit_has_error = features__tracepoint_args(f, "tcp_retransmit_skb") >= 3;
 		cfg->accept_args = (uint32_t)features__function_args(f, "inet_accept");
 	}
@@ -158,10 +159,11 @@ static int choose_programs(struct capture *c, struct features *f)
 	int err = choose_ways(c, f);
 
 	set_arguments(c, f);
-	bpf_object__for_each_program(prog, c->skel->obj) bpf_program__set_autoload(
-		prog, is_wanted(c, bpf_program__name(prog)) && !features__leaves_out(f, prog));
+	bpf_object__for_each_program(prog, c->skel->obj)
+		bpf_program__set_autoload(prog, skeleton_is_wanted(c, bpf_program__name(prog)) &&
+							!features__leaves_out(f, prog));
 	bpf_object__for_each_map(map, c->skel->obj)
-		bpf_map__set_autocreate(map, is_used(c, bpf_map__name(map)));
+		bpf_map__set_autocreate(map, skeleton_is_used(c, bpf_map__name(map)));
 	return features__err(f) ? features__err(f) : err;
 }
 
@@ -219,11 +221,11 @@ int capture__open_skeleton(struct capture *c)
 	if (!err)
 		err = capture__set_bounce(c, f);
 	if (!err)
-		err = usdt__prepare(c->usdt, c->skel, records(c, "usdt") && multi);
+		err = usdt__prepare(c->usdt, c->skel, skeleton_records(c, "usdt") && multi);
 	if (!err)
 		err = any_probes__prepare(c->any, c->skel, multi);
 	if (!err)
-		err = alloc__prepare(c->alloc, c->skel, way_of(c, "alloc"), multi);
+		err = alloc__prepare(c->alloc, c->skel, skeleton_way_of(c, "alloc"), multi);
 	features__free(f);
 	return err;
 }

@@ -22,7 +22,7 @@
  */
 
 /* "	field:const char * filename;	offset:24;	size:8;	signed:0;" */
-struct field {
+struct tracepoint_field {
 	const char *type; /* with what follows the name: char prev_comm[16] */
 	size_t type_sz;
 	const char *name;
@@ -30,13 +30,13 @@ struct field {
 	unsigned off, sz, is_signed;
 };
 
-static bool is_name(char c)
+static bool tracepoint_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
 /* Returns false if the line describes no field. */
-static bool parse_field(const char *line, struct field *f)
+static bool tracepoint_parse_field(const char *line, struct tracepoint_field *f)
 {
 	static const char begin[] = "field:";
 	const char *at = line + strspn(line, "\t "), *end = strchr(at, ';'), *name;
@@ -50,19 +50,19 @@ static bool parse_field(const char *line, struct field *f)
 	if (name[-1] == ']')
 		while (name > f->type && *name != '[')
 			name--;
-	for (f->name_sz = 0; name > f->type && is_name(name[-1]); f->name_sz++)
+	for (f->name_sz = 0; name > f->type && tracepoint_is_name(name[-1]); f->name_sz++)
 		name--;
 	f->name = name;
 	return f->name_sz > 0 && f->off < OFFSET_MAX;
 }
 
-static bool field__has(const struct field *f, const char *word)
+static bool field__has(const struct tracepoint_field *f, const char *word)
 {
 	return memmem(f->type, f->type_sz, word, strlen(word)) != NULL;
 }
 
 /* Returns false if it is neither a number nor a text. */
-static bool field__argument(const struct field *f, bool users, struct any_arg *a)
+static bool field__argument(const struct tracepoint_field *f, bool users, struct any_arg *a)
 {
 	bool is_text = field__has(f, "char"), is_array = f->type[f->type_sz - 1] == ']';
 
@@ -89,24 +89,25 @@ static bool field__argument(const struct field *f, bool users, struct any_arg *a
 		(!is_array && f->sz && !(f->sz & (f->sz - 1)) && f->sz <= 8));
 }
 
-static bool is_common(const struct field *f)
+static bool is_common(const struct tracepoint_field *f)
 {
 	return strncmp(f->name, "common_", strlen("common_")) == 0 ||
 	       strncmp(f->name, "__syscall_nr", f->name_sz) == 0;
 }
 
 /* Returns the next line, or NULL. */
-static const char *next_line(const char *at)
+static const char *tracepoint_next_line(const char *at)
 {
 	at = strchr(at, '\n');
 	return at ? at + 1 : NULL;
 }
 
 /* Finds a field by its name, or with a NULL name the next one that can be recorded. */
-static bool find_field(const char **line, const char *name, size_t name_sz, struct field *f)
+static bool tracepoint_find_field(const char **line, const char *name, size_t name_sz,
+				  struct tracepoint_field *f)
 {
-	for (; *line; *line = next_line(*line)) {
-		if (!parse_field(*line, f))
+	for (; *line; *line = tracepoint_next_line(*line)) {
+		if (!tracepoint_parse_field(*line, f))
 			continue;
 		if (name ? f->name_sz == name_sz && !memcmp(f->name, name, name_sz) : !is_common(f))
 			return true;
@@ -114,21 +115,22 @@ static bool find_field(const char **line, const char *name, size_t name_sz, stru
 	return false;
 }
 
-static void add_argument(struct any_place *p, size_t i, const struct field *f,
+static void add_argument(struct any_place *p, size_t i, const struct tracepoint_field *f,
 			 const struct any_arg *a)
 {
 	p->site.args[i] = *a;
 	snprintf(p->names[i], sizeof(p->names[i]), "%.*s", (int)f->name_sz, f->name);
 }
 
-static int first_fields(const char *format, bool users, struct any_place *p)
+static int tracepoint_first_fields(const char *format, bool users, struct any_place *p)
 {
 	const char *line = format;
-	struct field f;
+	struct tracepoint_field f;
 	struct any_arg a;
 	int cnt = 0;
 
-	for (; cnt < EVENT_ARG_CNT && find_field(&line, NULL, 0, &f); line = next_line(line))
+	for (; cnt < EVENT_ARG_CNT && tracepoint_find_field(&line, NULL, 0, &f);
+	     line = tracepoint_next_line(line))
 		if (field__argument(&f, users, &a))
 			add_argument(p, (size_t)cnt++, &f, &a);
 	return cnt;
@@ -140,15 +142,15 @@ int tracepoint__parse(const char *format, const struct tracepoint_wish *wish, st
 	int cnt = 0;
 
 	if (!wish->fields)
-		return first_fields(format, wish->users, p);
+		return tracepoint_first_fields(format, wish->users, p);
 	for (const char *name = wish->fields; name; cnt++) {
 		const char *plus = strchr(name, '+'), *line = format;
 		size_t sz = plus ? (size_t)(plus - name) : strlen(name);
-		struct field f;
+		struct tracepoint_field f;
 		struct any_arg a;
 
 		*wrong = name;
-		if (cnt == EVENT_ARG_CNT || !find_field(&line, name, sz, &f) ||
+		if (cnt == EVENT_ARG_CNT || !tracepoint_find_field(&line, name, sz, &f) ||
 		    !field__argument(&f, wish->users, &a))
 			return -EINVAL;
 		add_argument(p, (size_t)cnt, &f, &a);
@@ -191,7 +193,8 @@ static int open_tracefs(void)
 }
 
 /* Reads a file of the tracepoint as text. Returns 0 or -errno. */
-static int read_file(int tracefs, const char *tracepoint, const char *file, char text[FORMAT_SZ])
+static int tracepoint_read_file(int tracefs, const char *tracepoint, const char *file,
+				char text[FORMAT_SZ])
 {
 	size_t group_sz = strcspn(tracepoint, ":");
 	char path[2 * NAME_SZ];
@@ -230,17 +233,17 @@ static int explain_missing(const struct any_place *p, int err, const char *wrong
 	return err;
 }
 
-static int describe(struct description *d, struct any_place *p, uint64_t *id)
+static int tracepoint_describe(struct description *d, struct any_place *p, uint64_t *id)
 {
 	struct tracepoint_wish wish = { d->fields, strncmp(p->name, "syscalls:", 9) == 0 };
 	const char *wrong = "";
-	int err = read_file(d->tracefs, p->name, "id", d->text);
+	int err = tracepoint_read_file(d->tracefs, p->name, "id", d->text);
 
 	d->text[strcspn(d->text, "\n")] = '\0';
 	if (!err && parse__u64(d->text, id))
 		err = -ENOENT;
 	if (!err)
-		err = read_file(d->tracefs, p->name, "format", d->text);
+		err = tracepoint_read_file(d->tracefs, p->name, "format", d->text);
 	if (!err && tracepoint__parse(d->text, &wish, p, &wrong) < 0)
 		err = -EINVAL;
 	return err ? explain_missing(p, err, wrong) : 0;
@@ -255,7 +258,7 @@ int tracepoint__describe(struct any_place *p, const char *fields, uint64_t *id)
 		return -ENOMEM;
 	d->fields = fields;
 	d->tracefs = open_tracefs();
-	err = d->tracefs < 0 ? d->tracefs : describe(d, p, id);
+	err = d->tracefs < 0 ? d->tracefs : tracepoint_describe(d, p, id);
 	if (d->tracefs >= 0)
 		close(d->tracefs);
 	else

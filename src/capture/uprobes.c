@@ -193,7 +193,7 @@ struct uprobe_multi {
 	uint32_t cnt, multi_flags, pid, unused;
 };
 
-static size_t places_cnt(const struct uprobe_places *p)
+static size_t uprobes_places_cnt(const struct uprobe_places *p)
 {
 	return p->pc_offs.sz / sizeof(uint64_t);
 }
@@ -211,7 +211,7 @@ static int attach_all(struct uprobe_set *s, const char *path)
 		.pc_offs = (uintptr_t)p->pc_offs.data,
 		.semaphore_offs = (uintptr_t)p->semaphore_offs.data,
 		.cookies = (uintptr_t)p->cookies.data,
-		.cnt = (uint32_t)places_cnt(p),
+		.cnt = (uint32_t)uprobes_places_cnt(p),
 		.multi_flags = p->when == UPROBES_RETURN ? MULTI_RETURN : 0,
 		.pid = p->tgid,
 	};
@@ -225,7 +225,7 @@ static int attach_each(struct uprobe_set *s, const char *path)
 	const uint64_t *pc_offs = (const void *)s->places.pc_offs.data,
 		       *semaphore_offs = (const void *)s->places.semaphore_offs.data,
 		       *cookies = (const void *)s->places.cookies.data;
-	size_t cnt = places_cnt(&s->places);
+	size_t cnt = uprobes_places_cnt(&s->places);
 
 	s->links = calloc(cnt, sizeof(*s->links));
 	if (!s->links)
@@ -275,7 +275,7 @@ static void detach_sets(struct uprobes *u)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-static void change_state(struct uprobes *u, enum uprobes_state state, int err)
+static void uprobes_change_state(struct uprobes *u, enum uprobes_state state, int err)
 {
 	pthread_mutex_lock(&u->lock);
 	u->state = state;
@@ -290,7 +290,7 @@ static void change_state(struct uprobes *u, enum uprobes_state state, int err)
 /* Keeps what attaching takes, or detaching. CAP_SYS_ADMIN stands in for the others on systems that
  * do not have them. Debian's perf_event_open() demands it (perf_event_paranoid 3), through which
  * the places are attached one by one. */
-static void limit_rights(bool with_perf_event_open)
+static void uprobes_limit_rights(bool with_perf_event_open)
 {
 	uint64_t named = CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON);
 	bool has = (capabilities__permitted() & named) == named;
@@ -305,14 +305,14 @@ static void *uprobes_run(void *arg)
 	int err = 0;
 	bool begun;
 
-	limit_rights(!u->multi);
+	uprobes_limit_rights(!u->multi);
 	begun = wait_unlocked(u, true);
 	if (begun) {
-		change_state(u, UPROBES_ATTACHING, 0);
+		uprobes_change_state(u, UPROBES_ATTACHING, 0);
 		err = attach_sets(u);
 	}
-	limit_rights(false);
-	change_state(u, UPROBES_ATTACHED, err);
+	uprobes_limit_rights(false);
+	uprobes_change_state(u, UPROBES_ATTACHED, err);
 	pthread_mutex_lock(&u->lock);
 	while (!u->stop)
 		bell__wait(&u->changed, &u->lock, UINT64_MAX);
@@ -321,12 +321,12 @@ static void *uprobes_run(void *arg)
 		wait_unlocked(u, false);
 		detach_sets(u);
 	}
-	change_state(u, UPROBES_DETACHED, err);
+	uprobes_change_state(u, UPROBES_DETACHED, err);
 	return NULL;
 }
 
 /* Waits until the thread has come to this state. Must hold the lock. */
-static bool wait_state(struct uprobes *u, enum uprobes_state state, uint64_t patience_ns)
+static bool uprobes_wait_state(struct uprobes *u, enum uprobes_state state, uint64_t patience_ns)
 {
 	uint64_t until_ns = monotonic__ns() + patience_ns;
 
@@ -363,7 +363,7 @@ int uprobes__attach(struct uprobes *u, const struct bpf_link *locked)
 	}
 	priority__make_punctual(u->thread);
 	pthread_mutex_lock(&u->lock);
-	u->late = !wait_state(u, UPROBES_ATTACHED, ATTACH_WAIT_NS);
+	u->late = !uprobes_wait_state(u, UPROBES_ATTACHED, ATTACH_WAIT_NS);
 	if (u->late)
 		warn_late(u);
 	err = u->err;
@@ -393,7 +393,7 @@ bool uprobes__detach(struct uprobes *u)
 		return true;
 	uprobes__stop(u);
 	pthread_mutex_lock(&u->lock);
-	detached = wait_state(u, UPROBES_DETACHED, DETACH_WAIT_NS);
+	detached = uprobes_wait_state(u, UPROBES_DETACHED, DETACH_WAIT_NS);
 	pthread_mutex_unlock(&u->lock);
 	if (detached)
 		uprobes_join(u);

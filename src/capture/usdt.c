@@ -66,7 +66,7 @@ static size_t usdt__site_cnt(const struct usdt *u)
  */
 
 /* The reading of one file's notes. */
-struct reading {
+struct usdt_reading {
 	struct usdt *usdt;
 	struct target *target;
 	char others[NAMES_SZ]; /* its probes of other providers */
@@ -75,7 +75,7 @@ struct reading {
 	const char *bad_probe, *bad_arg;
 };
 
-static void note_other(struct reading *r, const struct sdt_note *n)
+static void usdt_note_other(struct usdt_reading *r, const struct sdt_note *n)
 {
 	size_t used = strlen(r->others);
 
@@ -83,7 +83,7 @@ static void note_other(struct reading *r, const struct sdt_note *n)
 		 n->provider, n->name);
 }
 
-static int lies(struct reading *r, const struct sdt_note *n, const char *why)
+static int usdt_lies(struct usdt_reading *r, const struct sdt_note *n, const char *why)
 {
 	r->said = true;
 	log__error("%s: the note of the probe " PROVIDER ":%s is invalid: %s",
@@ -103,8 +103,8 @@ static uint64_t site_idx(struct buf *sites, const struct usdt_site *site)
 	return i;
 }
 
-static int add_place(struct reading *r, struct uprobe_places *p, const struct sdt_place *place,
-		     const struct usdt_site *site)
+static int usdt_add_place(struct usdt_reading *r, struct uprobe_places *p,
+			  const struct sdt_place *place, const struct usdt_site *site)
 {
 	uint64_t user = r->target->choice->stacks & PROBE_USER ? USDT_COOKIE_USER : 0;
 
@@ -123,7 +123,7 @@ static int add_place(struct reading *r, struct uprobe_places *p, const struct sd
 	return 0;
 }
 
-static int read_probe(struct reading *r, int probe, const struct sdt_note *n)
+static int read_probe(struct usdt_reading *r, int probe, const struct sdt_note *n)
 {
 	struct usdt_site site = { 0 };
 	struct sdt_place place;
@@ -131,7 +131,7 @@ static int read_probe(struct reading *r, int probe, const struct sdt_note *n)
 	int err = sdt__place(r->target->file, n, &place, &why), cnt;
 
 	if (err)
-		return lies(r, n, why);
+		return usdt_lies(r, n, why);
 	cnt = usdt_args__parse(n->args, site.args, usdt_probes[probe].arg_cnt, &bad);
 	if (cnt < 0) {
 		if (r->left_out++ == 0) {
@@ -141,16 +141,16 @@ static int read_probe(struct reading *r, int probe, const struct sdt_note *n)
 		return 0;
 	}
 	if ((size_t)cnt < usdt_probes[probe].arg_cnt)
-		return lies(r, n, "it has too few arguments");
-	return add_place(r, &r->target->places[probe], &place, &site);
+		return usdt_lies(r, n, "it has too few arguments");
+	return usdt_add_place(r, &r->target->places[probe], &place, &site);
 }
 
-static int see_note(const struct sdt_note *n, void *arg)
+static int usdt_see_note(const struct sdt_note *n, void *arg)
 {
-	struct reading *r = arg;
+	struct usdt_reading *r = arg;
 
 	if (strcmp(n->provider, PROVIDER) != 0) {
-		note_other(r, n);
+		usdt_note_other(r, n);
 		return 0;
 	}
 	r->ours = true;
@@ -163,7 +163,7 @@ static int see_note(const struct sdt_note *n, void *arg)
 
 #define HOW_TO "; programs get them from stacks_tracing.h"
 
-static void say_what_is_missing(const struct reading *r, int err)
+static void say_what_is_missing(const struct usdt_reading *r, int err)
 {
 	const char *path = r->target->choice->path;
 
@@ -182,7 +182,7 @@ static void say_what_is_missing(const struct reading *r, int err)
 		log__error("%s: no readable probe " PROVIDER ":enter", path);
 }
 
-static void say_left_out(const struct reading *r)
+static void usdt_say_left_out(const struct usdt_reading *r)
 {
 	log__warn("%s: %zu %s left out of its probes: the argument '%.*s' of " PROVIDER
 		  ":%s is in no register and at no address",
@@ -193,11 +193,11 @@ static void say_left_out(const struct reading *r)
 
 static int read_notes(struct usdt *u, struct target *t)
 {
-	struct reading r = { .usdt = u, .target = t };
-	int err = sdt_task__each(u->workers, t->file, see_note, &r);
+	struct usdt_reading r = { .usdt = u, .target = t };
+	int err = sdt_task__each(u->workers, t->file, usdt_see_note, &r);
 
 	if (r.left_out)
-		say_left_out(&r);
+		usdt_say_left_out(&r);
 	if (!err && places__cnt(&t->places[ENTER]))
 		return 0;
 	if (!r.said)
@@ -209,7 +209,7 @@ static int read_notes(struct usdt *u, struct target *t)
  */
 
 /* Returns what is wrong with the file; NULL: nothing. */
-static const char *refusal(const struct usdt *u, const struct elf_file *f)
+static const char *usdt_refusal(const struct usdt *u, const struct elf_file *f)
 {
 	if (f->section_table.entry_sz == sizeof(Elf32_Shdr))
 		return "32-bit programs are not supported";
@@ -222,13 +222,13 @@ static const char *refusal(const struct usdt *u, const struct elf_file *f)
 	return NULL;
 }
 
-static int add_target(struct usdt *u, const struct probe_choice *choice)
+static int usdt_add_target(struct usdt *u, const struct probe_choice *choice)
 {
 	struct elf_file *f = elf_file__open(choice->path);
 	int err = f ? 0 : -errno;
 	const char *why = err == -ENOEXEC ? "not a program or library (ELF)"
 			  : err		  ? strerror(-err)
-					  : refusal(u, f);
+					  : usdt_refusal(u, f);
 	struct target *t = &u->targets[u->target_cnt];
 
 	if (why) {
@@ -261,7 +261,7 @@ struct usdt *usdt__new(struct workers *workers, const struct probe_choice *choic
 	}
 	for (size_t i = 0; i < cnt && !err; i++) {
 		if (choices[i].probe->param == PROBE_PATH)
-			err = add_target(u, &choices[i]);
+			err = usdt_add_target(u, &choices[i]);
 	}
 	if (!err)
 		return u;
@@ -270,7 +270,7 @@ struct usdt *usdt__new(struct workers *workers, const struct probe_choice *choic
 	return NULL;
 }
 
-static void target_free(struct target *t)
+static void usdt_target_free(struct target *t)
 {
 	elf_file__put(t->file);
 	for (int i = 0; i < USDT_PROBE_CNT; i++) {
@@ -291,7 +291,7 @@ void usdt__free(struct usdt *u)
 		return;
 	uprobes__free(u->uprobes);
 	for (size_t i = 0; i < u->target_cnt; i++)
-		target_free(&u->targets[i]);
+		usdt_target_free(&u->targets[i]);
 	buf__free(&u->sites);
 	free(u);
 }
@@ -329,7 +329,7 @@ int usdt__prepare(struct usdt *u, struct collector_bpf *skel, bool multi)
 	return err;
 }
 
-static int attach_target(struct usdt *u, struct target *t, struct collector_bpf *skel)
+static int usdt_attach_target(struct usdt *u, struct target *t, struct collector_bpf *skel)
 {
 	int err = 0;
 
@@ -355,7 +355,7 @@ int usdt__attach(struct usdt *u, struct collector_bpf *skel)
 	if (!err && !u->uprobes)
 		err = -errno;
 	for (size_t i = 0; i < u->target_cnt && !err; i++)
-		err = attach_target(u, &u->targets[i], skel);
+		err = usdt_attach_target(u, &u->targets[i], skel);
 	if (err) {
 		log__error("cannot attach to the probes of usdt: %s", strerror(-err));
 		return err;

@@ -14,7 +14,7 @@
 #define CNT(a) (sizeof(a) / sizeof(*(a)))
 
 /* Reads "8@", "-4@", or nothing, which means a whole register, unsigned. */
-static void size(struct usdt_text *t, struct usdt_arg *a)
+static void usdt_args_size(struct usdt_text *t, struct usdt_arg *a)
 {
 	static const char *const sizes[] = { "1@", "2@", "4@", "8@" };
 	size_t len = strcspn(t->at, "@ ");
@@ -32,11 +32,11 @@ static void size(struct usdt_text *t, struct usdt_arg *a)
 	t->err = true; /* floating point, or a size that does not exist */
 }
 
-static struct usdt_arg argument(struct usdt_text *t)
+static struct usdt_arg usdt_argument(struct usdt_text *t)
 {
 	struct usdt_arg a = { .base = USDT_NO_REG, .index = USDT_NO_REG };
 
-	size(t, &a);
+	usdt_args_size(t, &a);
 	native__usdt_operand(t, &a);
 	if (*t->at && *t->at != ' ')
 		t->err = true;
@@ -65,7 +65,7 @@ int usdt_args__parse(const char *text, struct usdt_arg *out, size_t max, const c
 			return (int)cnt;
 		t = (struct usdt_text){ .at = text };
 		if (cnt < max)
-			out[cnt] = argument(&t);
+			out[cnt] = usdt_argument(&t);
 		if (t.err) {
 			*bad = text;
 			return -EINVAL;

@@ -58,7 +58,7 @@ static int run_reader(int prog_fd, int map_fd, struct usercopy_code *code)
 	return bpf_map_lookup_elem(map_fd, &(uint32_t){ 0 }, code->bytes) ? -errno : 0;
 }
 
-static int read_code(const struct ksym *fn, struct usercopy_code *code)
+static int usercopy_read_code(const struct ksym *fn, struct usercopy_code *code)
 {
 	int map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "usercopy", sizeof(uint32_t),
 				    USERCOPY_CODE_MAX, 1, NULL);
@@ -93,9 +93,9 @@ int usercopy__test(struct features *f)
 	if (err || !p.syms[USERCOPY_COPY].end || !p.syms[USERCOPY_CHECK].end)
 		return err;
 	p.disabled_off = (uint32_t)off;
-	err = read_code(&p.syms[USERCOPY_COPY], &copy);
+	err = usercopy_read_code(&p.syms[USERCOPY_COPY], &copy);
 	if (!err)
-		err = read_code(&p.syms[USERCOPY_CHECK], &check);
+		err = usercopy_read_code(&p.syms[USERCOPY_CHECK], &check);
 	return err ? err : usercopy__takes_lock(&copy, &check, &p);
 }
 

@@ -35,7 +35,7 @@ struct row_maker {
 
 /* ---- functions ---- */
 
-static int by_address(const void *a, const void *b)
+static int coderows_by_address(const void *a, const void *b)
 {
 	const struct code_start *x = a, *y = b;
 
@@ -43,12 +43,12 @@ static int by_address(const void *a, const void *b)
 }
 
 /* GCC and clang name the parts that they move away `name.cold`. */
-static bool is_part(const struct raw_symbol *s)
+static bool coderows_is_part(const struct raw_symbol *s)
 {
 	return memmem(s->name, s->name_sz, ".cold", 5);
 }
 
-static void add_start(struct row_maker *m, uint64_t vaddr, bool part)
+static void coderows_add_start(struct row_maker *m, uint64_t vaddr, bool part)
 {
 	struct code_start *starts =
 		m->start_cnt < STARTS_MAX
@@ -66,7 +66,7 @@ static void add_listed(struct row_maker *m, const struct symlist *l)
 {
 	for (size_t i = 0; i < l->cnt; i++)
 		if (!l->syms[i].label)
-			add_start(m, l->syms[i].addr, is_part(&l->syms[i]));
+			coderows_add_start(m, l->syms[i].addr, coderows_is_part(&l->syms[i]));
 }
 
 static void add_symbols(struct row_maker *m)
@@ -117,7 +117,7 @@ static bool is_started(const struct row_maker *m)
 	return m->file->program_table.type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
 }
 
-static uint64_t find_entry(const struct row_maker *m)
+static uint64_t coderows_find_entry(const struct row_maker *m)
 {
 	uint64_t entry = m->file->program_table.entry;
 
@@ -148,12 +148,12 @@ static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
 }
 
 /* Adds the function that the kernel starts, after following its jumps. */
-static void add_entry(struct row_maker *m)
+static void coderows_add_entry(struct row_maker *m)
 {
-	m->entry = find_entry(m);
+	m->entry = coderows_find_entry(m);
 	for (size_t i = 0; i < ENTRY_JUMPS; i++)
 		m->entry = follow_jump(m, m->entry);
-	add_start(m, m->entry, false);
+	coderows_add_start(m, m->entry, false);
 }
 
 /* Adds the targets of calls as functions, except `call 1f; 1: pop`, which reads the address. */
@@ -169,20 +169,21 @@ static void add_called(struct row_maker *m)
 		ended = insn__ends(&insn) || (ended && insn.kind == INSN_NOP);
 		if (sz && insn.kind == INSN_CALL && insn.imm &&
 		    at + sz + (uint64_t)insn.imm < m->segment->sz)
-			add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm, false);
+			coderows_add_start(m, m->segment->vaddr + at + sz + (uint64_t)insn.imm,
+					   false);
 	}
 }
 
 static void sort_starts(struct row_maker *m)
 {
 	if (m->start_cnt)
-		qsort(m->starts, m->start_cnt, sizeof(*m->starts), by_address);
+		qsort(m->starts, m->start_cnt, sizeof(*m->starts), coderows_by_address);
 }
 
 /* ---- gaps ---- */
 
 /* Called when no more rows can be added: marks the rest as without a rule. */
-static void add_last_row(struct row_maker *m, uint64_t at)
+static void coderows_add_last_row(struct row_maker *m, uint64_t at)
 {
 	struct code_rows *out = m->out;
 
@@ -193,7 +194,7 @@ static void add_last_row(struct row_maker *m, uint64_t at)
 	m->full = true;
 }
 
-static void add_row(const struct cfi_row *row, void *arg)
+static void coderows_add_row(const struct cfi_row *row, void *arg)
 {
 	struct row_maker *m = arg;
 	struct code_rows *out = m->out;
@@ -205,7 +206,7 @@ static void add_row(const struct cfi_row *row, void *arg)
 		       ? array__room(out->rows, out->cnt, &out->cap, sizeof(*rows))
 		       : NULL;
 	if (!rows) {
-		add_last_row(m, row->at);
+		coderows_add_last_row(m, row->at);
 		return;
 	}
 	out->rows = rows;
@@ -233,8 +234,8 @@ static void scan_gap(struct row_maker *m)
 
 	if (!sz)
 		return;
-	code_scan(&gap, add_row, m);
-	add_row(&past, m);
+	code_scan(&gap, coderows_add_row, m);
+	coderows_add_row(&past, m);
 }
 
 /* A cfi_table_gap_fn. Takes the part in the current segment, and joins adjacent ranges. */
@@ -286,7 +287,7 @@ static void scan_file(struct row_maker *m, struct elf_file *f)
 	uint64_t end = 0; /* of the previous segment: a forged file may have them in any order */
 
 	add_symbols(m);
-	add_entry(m);
+	coderows_add_entry(m);
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		m->segment = &f->segments[i];
 		if (!(m->segment->flags & PF_X) || m->segment->vaddr < end ||
@@ -319,16 +320,16 @@ bool code_rows__may_be(const struct elf_file *f)
 /* Adds the rule of the entry point only: the function that the kernel starts has no caller. */
 static void add_entry_alone(struct row_maker *m)
 {
-	uint64_t entry = find_entry(m);
+	uint64_t entry = coderows_find_entry(m);
 
 	if (entry > UINT64_MAX - ENTRY_SZ)
 		return;
-	add_row(&(struct cfi_row){ entry, { .how = PACKED_ROOT } }, m);
-	add_row(&(struct cfi_row){ entry + ENTRY_SZ, { .how = PACKED_NONE } }, m);
+	coderows_add_row(&(struct cfi_row){ entry, { .how = PACKED_ROOT } }, m);
+	coderows_add_row(&(struct cfi_row){ entry + ENTRY_SZ, { .how = PACKED_NONE } }, m);
 }
 
 /* Frees the unused end of the array. */
-static void give_back(struct code_rows *out)
+static void coderows_give_back(struct code_rows *out)
 {
 	struct cfi_row *rows = realloc(out->rows, (out->cnt + 1) * sizeof(*rows));
 
@@ -347,7 +348,7 @@ void code_rows__make(struct code_rows *out, struct elf_file *f)
 		scan_file(&m, f);
 	else
 		add_entry_alone(&m);
-	give_back(out);
+	coderows_give_back(out);
 }
 
 void code_rows__free(struct code_rows *c)

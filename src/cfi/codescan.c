@@ -80,7 +80,7 @@ static struct packed_rule rule_of(const struct scan_state *s)
 	return rule;
 }
 
-static void report(struct code_scanner *c, size_t off, struct packed_rule rule)
+static void codescan_report(struct code_scanner *c, size_t off, struct packed_rule rule)
 {
 	if (!c->reports || packed_rule__bits(rule) == c->last)
 		return;
@@ -105,7 +105,7 @@ static void drop_saved(struct scan_state *s)
 		s->saved_fp = 0;
 }
 
-static void push(struct scan_state *s, const struct insn *i)
+static void codescan_push(struct scan_state *s, const struct insn *i)
 {
 	move_sp(s, -8);
 	if (i->fp && !s->saved_fp && !s->has_fp && !s->lost_fp && s->has_depth)
@@ -118,7 +118,7 @@ static void lose_fp(struct scan_state *s)
 	s->lost_fp |= !s->saved_fp;
 }
 
-static void pop(struct scan_state *s, const struct insn *i)
+static void codescan_pop(struct scan_state *s, const struct insn *i)
 {
 	move_sp(s, 8);
 	if (i->fp && !s->saved_fp)
@@ -130,7 +130,7 @@ static void pop(struct scan_state *s, const struct insn *i)
 
 /* Returns how far the word at sp + off is below the CFA, or 0 if that is unknown or outside the
  * frame. */
-static int32_t slot_of(const struct scan_state *s, int64_t off)
+static int32_t codescan_slot_of(const struct scan_state *s, int64_t off)
 {
 	return s->has_depth && off >= 0 && off < s->depth ? (int32_t)(s->depth + 8 - off) : 0;
 }
@@ -138,7 +138,7 @@ static int32_t slot_of(const struct scan_state *s, int64_t off)
 static void save_fp(struct scan_state *s, int64_t off)
 {
 	if (!s->saved_fp && !s->has_fp && !s->lost_fp && off % 8 == 0)
-		s->saved_fp = slot_of(s, off);
+		s->saved_fp = codescan_slot_of(s, off);
 }
 
 static void load_fp(struct scan_state *s, int64_t off)
@@ -146,7 +146,7 @@ static void load_fp(struct scan_state *s, int64_t off)
 	s->has_fp = false;
 	if (!s->saved_fp)
 		s->lost_fp = true;
-	else if (s->saved_fp == slot_of(s, off))
+	else if (s->saved_fp == codescan_slot_of(s, off))
 		s->saved_fp = 0;
 }
 
@@ -168,11 +168,11 @@ static void fp_from_sp(struct scan_state *s, int64_t off)
 	s->fp_depth = there.depth;
 }
 
-static void apply(struct scan_state *s, const struct insn *i)
+static void codescan_apply(struct scan_state *s, const struct insn *i)
 {
 	switch (i->kind) {
-	case INSN_PUSH: push(s, i); break;
-	case INSN_POP: pop(s, i); break;
+	case INSN_PUSH: codescan_push(s, i); break;
+	case INSN_POP: codescan_pop(s, i); break;
 	case INSN_MOVE_SP:
 		move_sp(s, i->imm);
 		drop_saved(s);
@@ -186,7 +186,7 @@ static void apply(struct scan_state *s, const struct insn *i)
 	case INSN_LOSE_FP: lose_fp(s); break;
 	case INSN_LEAVE:
 		sp_from_fp(s, 0);
-		pop(s, &(struct insn){ .fp = 1 });
+		codescan_pop(s, &(struct insn){ .fp = 1 });
 		break;
 	case INSN_OTHER:
 	case INSN_SET_EAX:
@@ -265,7 +265,7 @@ static uint64_t vaddr_at(const struct code_scanner *c, size_t off)
 }
 
 /* Returns whether a symbol marks the start of a function there. */
-static bool is_start(struct code_scanner *c, size_t off)
+static bool codescan_is_start(struct code_scanner *c, size_t off)
 {
 	const struct code_gap *g = c->gap;
 
@@ -279,9 +279,9 @@ static bool is_start(struct code_scanner *c, size_t off)
  * of this function leads there or beyond. A call can be an end, too, if it never returns: compilers
  * align functions and jump targets.
  */
-static bool begins(struct code_scanner *c, size_t off)
+static bool codescan_begins(struct code_scanner *c, size_t off)
 {
-	if (is_start(c, off))
+	if (codescan_is_start(c, off))
 		return true;
 	if (c->in_table)
 		return false;
@@ -304,7 +304,7 @@ static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
 		c->cleared = 0;
 }
 
-static void end(struct code_scanner *c, const struct insn *i)
+static void codescan_end(struct code_scanner *c, const struct insn *i)
 {
 	if (!insn__ends(i))
 		return;
@@ -325,11 +325,12 @@ static void note_call(struct code_scanner *c, const struct insn *i)
 		c->call = CALL_PADDED;
 }
 
-static void begin(struct code_scanner *c, size_t off)
+static void codescan_begin(struct code_scanner *c, size_t off)
 {
 	c->start = c->farthest = off;
-	c->state = is_start(c, off) && c->gap->starts[c->next].is_part ? (struct scan_state){ 0 }
-								       : at_start;
+	c->state = codescan_is_start(c, off) && c->gap->starts[c->next].is_part
+			   ? (struct scan_state){ 0 }
+			   : at_start;
 	c->state.is_root = vaddr_at(c, off) == c->gap->entry;
 	c->table = (struct scan_state){ 0 };
 	c->in_table = false;
@@ -369,7 +370,7 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	c->state.is_root |= c->reports && c->root == off + 1;
 	if (sz && i.kind == INSN_RETURN && !c->state.has_depth)
 		c->state = at_start; /* the state at every return */
-	report(c, off, rule_of(&c->state));
+	codescan_report(c, off, rule_of(&c->state));
 	if (!sz) {
 		c->state = (struct scan_state){ 0 };
 		return 1;
@@ -377,11 +378,11 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 	find_exit(c, &i);
 	find_root(c, &i, off);
 	if (c->state.known && !c->state.is_root)
-		apply(&c->state, &i);
+		codescan_apply(&c->state, &i);
 	if (i.kind == INSN_BRANCH || i.kind == INSN_JUMP)
 		note_jump(c, off + sz, &i);
 	note_call(c, &i);
-	end(c, &i);
+	codescan_end(c, &i);
 	return sz;
 }
 
@@ -390,14 +391,14 @@ static size_t scan_insn(struct code_scanner *c, size_t off)
 static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
 {
 	c->reports = reports;
-	begin(c, off);
+	codescan_begin(c, off);
 	do
 		off += scan_insn(c, off);
-	while (off < c->gap->sz && c->left && --c->left && !begins(c, off));
+	while (off < c->gap->sz && c->left && --c->left && !codescan_begins(c, off));
 	if (c->left)
 		return off;
 	if (off < c->gap->sz)
-		report(c, off, (struct packed_rule){ .how = PACKED_NONE });
+		codescan_report(c, off, (struct packed_rule){ .how = PACKED_NONE });
 	return c->gap->sz;
 }
 

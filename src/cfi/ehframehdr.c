@@ -33,7 +33,7 @@ static bool is_usual(const struct head *h, const struct lazy_section *hdr, uint6
 	       h->cnt <= (hdr->sz - sizeof(*h)) / sizeof(struct hdr_entry);
 }
 
-static uint32_t block_cnt(const struct eh_frame_hdr *t)
+static uint32_t ehframehdr_block_cnt(const struct eh_frame_hdr *t)
 {
 	return (t->cnt + BLOCK - 1) / BLOCK;
 }
@@ -54,7 +54,7 @@ int eh_frame_hdr__open(struct eh_frame_hdr *t, const struct page_reader *r,
 				    .cnt = head.cnt,
 				    .end = end < INT32_MAX ? end : INT32_MAX };
 	t->firsts = malloc(eh_frame_hdr__sz(t));
-	for (uint32_t i = 0; t->firsts && i < block_cnt(t); i++)
+	for (uint32_t i = 0; t->firsts && i < ehframehdr_block_cnt(t); i++)
 		t->firsts[i] = UNREAD;
 	return t->firsts ? 0 : -ENOMEM;
 }
@@ -66,22 +66,22 @@ void eh_frame_hdr__close(struct eh_frame_hdr *t)
 
 size_t eh_frame_hdr__sz(const struct eh_frame_hdr *t)
 {
-	return block_cnt(t) * sizeof(*t->firsts);
+	return ehframehdr_block_cnt(t) * sizeof(*t->firsts);
 }
 
 /* ---- finding ------------------------------------------------------------------------------------
  */
 
 /* The arguments of one look-up. */
-struct search {
+struct ehframehdr_search {
 	struct eh_frame_hdr *table;
 	const struct page_reader *reader;
 	int64_t place;
 };
 
 /* Sets `*at` to entries in `room` or in a page, valid until the next read. */
-static int see_entries(const struct search *s, uint32_t i, uint32_t cnt, struct hdr_entry *room,
-		       const struct hdr_entry **at)
+static int ehframehdr_see_entries(const struct ehframehdr_search *s, uint32_t i, uint32_t cnt,
+				  struct hdr_entry *room, const struct hdr_entry **at)
 {
 	uint64_t off = s->table->hdr.off + sizeof(struct head) + (uint64_t)i * sizeof(*room);
 	const void *entries;
@@ -92,12 +92,12 @@ static int see_entries(const struct search *s, uint32_t i, uint32_t cnt, struct 
 }
 
 /* Sets `*place` to the start of a block. */
-static int see_first(const struct search *s, uint32_t block, int64_t *place)
+static int ehframehdr_see_first(const struct ehframehdr_search *s, uint32_t block, int64_t *place)
 {
 	int32_t *first = &s->table->firsts[block];
 	const struct hdr_entry *e;
 	struct hdr_entry room;
-	int err = *first == UNREAD ? see_entries(s, block * BLOCK, 1, &room, &e) : 0;
+	int err = *first == UNREAD ? ehframehdr_see_entries(s, block * BLOCK, 1, &room, &e) : 0;
 
 	if (err)
 		return err;
@@ -109,14 +109,14 @@ static int see_first(const struct search *s, uint32_t block, int64_t *place)
 
 /* The blocks that may contain a place: those before `from` begin at `low` or before, those from
  * `to` on begin at `high` or after. */
-struct range {
+struct ehframehdr_range {
 	uint32_t from, to;
 	int64_t low, high; /* 32-bit values, unless `high` is before all places */
 };
 
 /* Returns the next block to read. Where functions are evenly spaced, an interpolated guess is
  * mostly in the page that has the answer; the middle would be in a page that has not been read. */
-static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
+static uint32_t ehframehdr_guess(const struct ehframehdr_range *r, int64_t place, unsigned tries)
 {
 	uint32_t cnt = r->to - r->from, by = cnt / 2;
 
@@ -127,18 +127,18 @@ static uint32_t guess(const struct range *r, int64_t place, unsigned tries)
 }
 
 /* Counts the blocks that begin at or before the place. */
-static int count_blocks(const struct search *s, uint32_t *cnt)
+static int count_blocks(const struct ehframehdr_search *s, uint32_t *cnt)
 {
-	struct range r = { 1, block_cnt(s->table), 0, s->table->end };
-	int err = see_first(s, 0, &r.low);
+	struct ehframehdr_range r = { 1, ehframehdr_block_cnt(s->table), 0, s->table->end };
+	int err = ehframehdr_see_first(s, 0, &r.low);
 
 	if (err || s->place < r.low)
 		return *cnt = 0, err;
 	for (unsigned tries = 0; !err && r.from < r.to; tries++) {
-		uint32_t block = guess(&r, s->place, tries);
+		uint32_t block = ehframehdr_guess(&r, s->place, tries);
 		int64_t first;
 
-		err = see_first(s, block, &first);
+		err = ehframehdr_see_first(s, block, &first);
 		if (err)
 			break;
 		if (first <= s->place) {
@@ -154,7 +154,7 @@ static int count_blocks(const struct search *s, uint32_t *cnt)
 }
 
 /* Counts the entries that begin at or before the place, without unpredictable branches. */
-static uint32_t count_entries(const struct hdr_entry *e, uint32_t cnt, int64_t place)
+static uint32_t ehframehdr_count_entries(const struct hdr_entry *e, uint32_t cnt, int64_t place)
 {
 	const struct hdr_entry *at = e;
 
@@ -168,7 +168,7 @@ static uint32_t count_entries(const struct hdr_entry *e, uint32_t cnt, int64_t p
 int eh_frame_hdr__find(struct eh_frame_hdr *t, const struct page_reader *r, int64_t place,
 		       struct hdr_hit *hit)
 {
-	const struct search s = { t, r, place };
+	const struct ehframehdr_search s = { t, r, place };
 	struct hdr_entry room[BLOCK + 1];
 	const struct hdr_entry *e;
 	uint32_t blocks, first, cnt, k;
@@ -178,10 +178,10 @@ int eh_frame_hdr__find(struct eh_frame_hdr *t, const struct page_reader *r, int6
 		return err;
 	first = blocks ? (blocks - 1) * BLOCK : 0;
 	cnt = t->cnt - first < BLOCK + 1 ? t->cnt - first : BLOCK + 1;
-	err = see_entries(&s, first, cnt, room, &e);
+	err = ehframehdr_see_entries(&s, first, cnt, room, &e);
 	if (err)
 		return err;
-	k = count_entries(e, cnt, place);
+	k = ehframehdr_count_entries(e, cnt, place);
 	hit->before = k == 0;
 	hit->last = first + k == t->cnt;
 	if ((k == 0 && blocks) || (k == cnt && !hit->last)) /* the file is forged, or has changed */

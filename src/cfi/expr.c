@@ -13,92 +13,92 @@ struct evaluation {
 	int err;	    /* sticky */
 };
 
-static void fail(struct evaluation *m, int err)
+static void expr_fail(struct evaluation *m, int err)
 {
 	if (!m->err)
 		m->err = err;
 }
 
-static void push(struct evaluation *m, uint64_t v)
+static void expr_push(struct evaluation *m, uint64_t v)
 {
 	if (m->depth == STACK_MAX)
-		fail(m, -EINVAL);
+		expr_fail(m, -EINVAL);
 	else
 		m->stack[m->depth++] = v;
 }
 
-static uint64_t pop(struct evaluation *m)
+static uint64_t expr_pop(struct evaluation *m)
 {
 	if (m->depth)
 		return m->stack[--m->depth];
-	fail(m, -EINVAL);
+	expr_fail(m, -EINVAL);
 	return 0;
 }
 
-static void pick(struct evaluation *m, uint64_t from_top)
+static void expr_pick(struct evaluation *m, uint64_t from_top)
 {
 	if (from_top < m->depth)
-		push(m, m->stack[m->depth - 1 - from_top]);
+		expr_push(m, m->stack[m->depth - 1 - from_top]);
 	else
-		fail(m, -EINVAL);
+		expr_fail(m, -EINVAL);
 }
 
-static void push_reg(struct evaluation *m, uint64_t reg, uint64_t offset)
+static void expr_push_reg(struct evaluation *m, uint64_t reg, uint64_t offset)
 {
 	if (regs__has(m->env->regs, reg))
-		push(m, m->env->regs->v[reg] + offset);
+		expr_push(m, m->env->regs->v[reg] + offset);
 	else
-		fail(m, -EINVAL);
+		expr_fail(m, -EINVAL);
 }
 
-static void deref(struct evaluation *m, uint64_t sz)
+static void expr_deref(struct evaluation *m, uint64_t sz)
 {
-	const uint8_t *p = snapshot__at(m->env->snapshot, pop(m), sz);
+	const uint8_t *p = snapshot__at(m->env->snapshot, expr_pop(m), sz);
 	uint64_t v = 0;
 
 	if (!p) {
-		fail(m, -EFAULT);
+		expr_fail(m, -EFAULT);
 		return;
 	}
 	memcpy(&v, p, sz); /* little-endian; expr__compile() checked sz */
-	push(m, v);
+	expr_push(m, v);
 }
 
-static void swap(struct evaluation *m)
+static void expr_swap(struct evaluation *m)
 {
-	uint64_t top = pop(m), second = pop(m);
+	uint64_t top = expr_pop(m), second = expr_pop(m);
 
-	push(m, top);
-	push(m, second);
+	expr_push(m, top);
+	expr_push(m, second);
 }
 
-static void rotate(struct evaluation *m)
+static void expr_rotate(struct evaluation *m)
 {
-	uint64_t top = pop(m), second = pop(m), third = pop(m);
+	uint64_t top = expr_pop(m), second = expr_pop(m), third = expr_pop(m);
 
-	push(m, top);
-	push(m, third);
-	push(m, second);
+	expr_push(m, top);
+	expr_push(m, third);
+	expr_push(m, second);
 }
 
-static uint64_t divide(struct evaluation *m, uint64_t a, uint64_t b)
+static uint64_t expr_divide(struct evaluation *m, uint64_t a, uint64_t b)
 {
 	if (b == 0) {
-		fail(m, -EINVAL);
+		expr_fail(m, -EINVAL);
 		return 0;
 	}
 	return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b); /* INT64_MIN / -1 */
 }
 
-static uint64_t modulo(struct evaluation *m, uint64_t a, uint64_t b)
+static uint64_t expr_modulo(struct evaluation *m, uint64_t a, uint64_t b)
 {
 	if (b)
 		return a % b;
-	fail(m, -EINVAL);
+	expr_fail(m, -EINVAL);
 	return 0;
 }
 
-static uint64_t binary(struct evaluation *m, uint64_t atom, uint64_t a, uint64_t b)
+static uint64_t expr_binary(struct evaluation *m, uint64_t atom, uint64_t a, uint64_t b)
 {
 	switch (atom) {
 	case DW_OP_and: return a & b;
@@ -107,8 +107,8 @@ static uint64_t binary(struct evaluation *m, uint64_t atom, uint64_t a, uint64_t
 	case DW_OP_plus: return a + b;
 	case DW_OP_minus: return a - b;
 	case DW_OP_mul: return a * b;
-	case DW_OP_div: return divide(m, a, b);
-	case DW_OP_mod: return modulo(m, a, b);
+	case DW_OP_div: return expr_divide(m, a, b);
+	case DW_OP_mod: return expr_modulo(m, a, b);
 	case DW_OP_shl: return b < 64 ? a << b : 0;
 	case DW_OP_shr: return b < 64 ? a >> b : 0;
 	case DW_OP_shra: return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
@@ -118,7 +118,7 @@ static uint64_t binary(struct evaluation *m, uint64_t atom, uint64_t a, uint64_t
 	case DW_OP_le: return (int64_t)a <= (int64_t)b;
 	case DW_OP_gt: return (int64_t)a > (int64_t)b;
 	case DW_OP_ge: return (int64_t)a >= (int64_t)b;
-	default: fail(m, -EINVAL); return 0;
+	default: expr_fail(m, -EINVAL); return 0;
 	}
 }
 
@@ -128,33 +128,35 @@ static void shuffle_or_compute(struct evaluation *m, const struct expr_op *op)
 
 	switch (op->atom) {
 	case DW_OP_nop: return;
-	case DW_OP_dup: pick(m, 0); return;
-	case DW_OP_over: pick(m, 1); return;
-	case DW_OP_pick: pick(m, op->a); return;
-	case DW_OP_drop: pop(m); return;
-	case DW_OP_rot: rotate(m); return;
-	case DW_OP_abs: top = pop(m), push(m, (int64_t)top < 0 ? -top : top); return;
-	case DW_OP_neg: push(m, -pop(m)); return;
-	case DW_OP_not: push(m, ~pop(m)); return;
-	case DW_OP_plus_uconst: push(m, pop(m) + op->a); return;
-	case DW_OP_swap: swap(m); return;
-	default: top = pop(m), push(m, binary(m, op->atom, pop(m), top)); return;
+	case DW_OP_dup: expr_pick(m, 0); return;
+	case DW_OP_over: expr_pick(m, 1); return;
+	case DW_OP_pick: expr_pick(m, op->a); return;
+	case DW_OP_drop: expr_pop(m); return;
+	case DW_OP_rot: expr_rotate(m); return;
+	case DW_OP_abs: top = expr_pop(m), expr_push(m, (int64_t)top < 0 ? -top : top); return;
+	case DW_OP_neg: expr_push(m, -expr_pop(m)); return;
+	case DW_OP_not: expr_push(m, ~expr_pop(m)); return;
+	case DW_OP_plus_uconst: expr_push(m, expr_pop(m) + op->a); return;
+	case DW_OP_swap: expr_swap(m); return;
+	default:
+		top = expr_pop(m), expr_push(m, expr_binary(m, op->atom, expr_pop(m), top));
+		return;
 	}
 }
 
-static void step(struct evaluation *m, const struct expr_op *op)
+static void expr_step(struct evaluation *m, const struct expr_op *op)
 {
 	switch (op->atom) {
-	case DW_OP_call_frame_cfa: push(m, m->env->cfa); return;
-	case DW_OP_breg0 ... DW_OP_breg31: push_reg(m, op->atom - DW_OP_breg0, op->a); return;
-	case DW_OP_bregx: push_reg(m, op->a, op->b); return;
-	case DW_OP_lit0 ... DW_OP_lit31: push(m, op->atom - DW_OP_lit0); return;
-	case DW_OP_const1u ... DW_OP_consts: push(m, op->a); return;
-	case DW_OP_deref: deref(m, 8); return;
-	case DW_OP_deref_size: deref(m, op->a); return;
+	case DW_OP_call_frame_cfa: expr_push(m, m->env->cfa); return;
+	case DW_OP_breg0 ... DW_OP_breg31: expr_push_reg(m, op->atom - DW_OP_breg0, op->a); return;
+	case DW_OP_bregx: expr_push_reg(m, op->a, op->b); return;
+	case DW_OP_lit0 ... DW_OP_lit31: expr_push(m, op->atom - DW_OP_lit0); return;
+	case DW_OP_const1u ... DW_OP_consts: expr_push(m, op->a); return;
+	case DW_OP_deref: expr_deref(m, 8); return;
+	case DW_OP_deref_size: expr_deref(m, op->a); return;
 	case DW_OP_skip: m->next = op->a; return;
 	case DW_OP_bra:
-		if (pop(m))
+		if (expr_pop(m))
 			m->next = op->a;
 		return;
 	default: shuffle_or_compute(m, op); return;
@@ -168,9 +170,9 @@ int expr__eval(const struct expr_op *ops, size_t cnt, const struct expr_env *env
 	for (int steps = 0; m.next < cnt && !m.err; steps++) {
 		if (steps == EXPR_STEPS_MAX)
 			return -EINVAL;
-		step(&m, &ops[m.next++]);
+		expr_step(&m, &ops[m.next++]);
 	}
-	*out = pop(&m);
+	*out = expr_pop(&m);
 	return m.err;
 }
 
@@ -198,7 +200,7 @@ static int jump_target(const Dwarf_Op *ops, size_t cnt, size_t jump)
 	return (int64_t)to > (int64_t)end ? (int)cnt : -EINVAL;
 }
 
-static bool known(uint64_t atom)
+static bool expr_known(uint64_t atom)
 {
 	switch (atom) {
 	case DW_OP_deref:
@@ -219,7 +221,7 @@ static bool operands_ok(const Dwarf_Op *op)
 {
 	if (op->atom == DW_OP_deref_size)
 		return op->number >= 1 && op->number <= 8;
-	return known(op->atom);
+	return expr_known(op->atom);
 }
 
 int expr__compile(const Dwarf_Op *ops, size_t cnt, struct expr_op out[EXPR_OP_MAX])

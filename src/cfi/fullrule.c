@@ -13,7 +13,7 @@ struct draft {
 	struct expr_op ops[RULE_OP_MAX];
 };
 
-static void finish(const struct draft *d, union rule_room *out)
+static void fullrule_finish(const struct draft *d, union rule_room *out)
 {
 	size_t regs_sz = d->head.reg_cnt * sizeof(d->regs[0]);
 	size_t ops_sz = d->head.op_cnt * sizeof(d->ops[0]);
@@ -38,7 +38,7 @@ static int add_expr(struct draft *d, const Dwarf_Op *ops, size_t cnt, struct rul
 	return 0;
 }
 
-static bool fits(uint64_t off)
+static bool fullrule_fits(uint64_t off)
 {
 	return (int64_t)off == (int32_t)off;
 }
@@ -51,7 +51,7 @@ static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
 
 	if (dwarf_frame_cfa(frame, &ops, &cnt) || cnt == 0)
 		return -EINVAL;
-	if (cnt == 1 && ops[0].atom == DW_OP_bregx && fits(ops[0].number2)) {
+	if (cnt == 1 && ops[0].atom == DW_OP_bregx && fullrule_fits(ops[0].number2)) {
 		if (ops[0].number >= d->machine->reg_cnt)
 			return -EINVAL;
 		*cfa = (struct rule_reg){ .reg = (uint8_t)ops[0].number,
@@ -71,7 +71,7 @@ static bool is_cfa_offset(const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
 	bool plus = cnt > 1 && ops[1].atom == DW_OP_plus_uconst;
 	uint64_t off = plus ? ops[1].number : 0;
 
-	if (ops[0].atom != DW_OP_call_frame_cfa || cnt != 1u + plus + value || !fits(off))
+	if (ops[0].atom != DW_OP_call_frame_cfa || cnt != 1u + plus + value || !fullrule_fits(off))
 		return false;
 	reg->how = value ? RULE_VALUE : RULE_AT;
 	reg->off = (int32_t)off;
@@ -217,7 +217,7 @@ int full_rule__compile(Dwarf_Frame *frame, const struct machine *machine, union 
 	if (err)
 		return err;
 	if (d.head.flags & RULE_ROOT) {
-		finish(&(struct draft){ .head.flags = RULE_ROOT }, out);
+		fullrule_finish(&(struct draft){ .head.flags = RULE_ROOT }, out);
 		return 0;
 	}
 	for (int reg = 0; reg < machine->reg_cnt && !err; reg++)
@@ -228,7 +228,7 @@ int full_rule__compile(Dwarf_Frame *frame, const struct machine *machine, union 
 	if (!err && mend_lock_stub(&d))
 		d.head.flags |= RULE_LOCK_STUB;
 	if (!err)
-		finish(&d, out);
+		fullrule_finish(&d, out);
 	return err;
 }
 
@@ -246,7 +246,7 @@ void full_rule__widen(const struct wide_rule *wide, const struct machine *m, uni
 
 	if (flat.how == PACKED_ROOT || flat.how == PACKED_SWITCH) {
 		d.head.flags = flat.how == PACKED_ROOT ? RULE_ROOT : RULE_SWITCH;
-		finish(&d, out);
+		fullrule_finish(&d, out);
 		return;
 	}
 	d.head.cfa = (struct rule_reg){ .reg = wide->base ? wide->base : (uint8_t)base,
@@ -262,7 +262,7 @@ void full_rule__widen(const struct wide_rule *wide, const struct machine *m, uni
 		d.head.flags |= RULE_INTERRUPTED;
 		add_saved(&d, m->ra, wide->link);
 	}
-	finish(&d, out);
+	fullrule_finish(&d, out);
 }
 
 /* Appends the expression "sp + off". */
@@ -334,7 +334,7 @@ void full_rule__signal_frame(const struct machine *m, union rule_room *out)
 	add_sp_plus(&d, &d.head.cfa, (unsigned)d.ops[d.head.cfa.off].a);
 	d.ops[d.head.op_cnt++].atom = DW_OP_deref;
 	d.head.cfa.op_cnt++;
-	finish(&d, out);
+	fullrule_finish(&d, out);
 }
 
 /* ---- applying a rule ---- */
@@ -344,41 +344,43 @@ struct step {
 	struct expr_env env; /* .regs: the registers of the frame itself */
 };
 
-static int evaluate(const struct step *s, const struct rule_reg *reg, uint64_t *out)
+static int fullrule_evaluate(const struct step *s, const struct rule_reg *reg, uint64_t *out)
 {
 	return expr__eval(full_rule__ops(s->rule) + reg->off, reg->op_cnt, &s->env, out);
 }
 
-static int find_cfa(const struct step *s, uint64_t *cfa)
+static int fullrule_find_cfa(const struct step *s, uint64_t *cfa)
 {
 	const struct rule_reg *reg = &s->rule->cfa;
 
 	if (reg->how == RULE_EXPR)
-		return evaluate(s, reg, cfa);
+		return fullrule_evaluate(s, reg, cfa);
 	if (!regs__has(s->env.regs, reg->reg))
 		return -EINVAL;
 	*cfa = s->env.regs->v[reg->reg] + (uint64_t)(int64_t)reg->off;
 	return 0;
 }
 
-static int load(const struct step *s, uint64_t addr, uint64_t *out)
+static int fullrule_load(const struct step *s, uint64_t addr, uint64_t *out)
 {
 	return snapshot__word(s->env.snapshot, addr, out) ? 0 : -EFAULT;
 }
 
-static int find_reg(const struct step *s, const struct rule_reg *reg, uint64_t *out)
+static int fullrule_find_reg(const struct step *s, const struct rule_reg *reg, uint64_t *out)
 {
 	uint64_t addr = s->env.cfa + (uint64_t)(int64_t)reg->off;
 	int err;
 
 	switch ((enum rule_how)reg->how) {
-	case RULE_AT: return load(s, addr, out);
+	case RULE_AT: return fullrule_load(s, addr, out);
 	case RULE_VALUE: *out = addr; return 0;
 	case RULE_REG:
 		*out = s->env.regs->v[reg->off];
 		return regs__has(s->env.regs, (unsigned)reg->off) ? 0 : -EINVAL;
-	case RULE_EXPR: return evaluate(s, reg, out);
-	case RULE_EXPR_AT: err = evaluate(s, reg, &addr); return err ? err : load(s, addr, out);
+	case RULE_EXPR: return fullrule_evaluate(s, reg, out);
+	case RULE_EXPR_AT:
+		err = fullrule_evaluate(s, reg, &addr);
+		return err ? err : fullrule_load(s, addr, out);
 	}
 	return -EINVAL;
 }
@@ -397,7 +399,7 @@ static int find_regs(const struct step *s, struct regs *out)
 {
 	for (size_t i = 0; i < s->rule->reg_cnt; i++) {
 		const struct rule_reg *reg = &s->rule->regs[i];
-		int err = find_reg(s, reg, &out->v[reg->reg]);
+		int err = fullrule_find_reg(s, reg, &out->v[reg->reg]);
 
 		if (!err) {
 			out->valid |= 1ull << reg->reg;
@@ -421,7 +423,7 @@ int full_rule__apply(const struct full_rule *rule, const struct snapshot *snapsh
 	int err;
 
 	*cfa = 0;
-	err = find_cfa(&s, &s.env.cfa);
+	err = fullrule_find_cfa(&s, &s.env.cfa);
 	if (err)
 		return err;
 	*cfa = regs->v[sp] = s.env.cfa;

@@ -22,7 +22,7 @@ struct functions {
 	int err;
 };
 
-static void add(struct cfi_fde *fde, void *arg)
+static void functions_append(struct cfi_fde *fde, void *arg)
 {
 	struct functions *f = arg;
 	uint64_t *starts = f->err ? NULL : array__room(f->starts, f->cnt, &f->cap, sizeof(*starts));
@@ -42,7 +42,7 @@ static void add(struct cfi_fde *fde, void *arg)
 	f->cnt++;
 }
 
-static int read_frames(struct functions *f, const struct elf_file *file)
+static int functions_read_frames(struct functions *f, const struct elf_file *file)
 {
 	struct cfi_section frames = { .eh = true };
 	struct cfi_reader reader = { .section = &frames };
@@ -62,7 +62,7 @@ static int read_frames(struct functions *f, const struct elf_file *file)
 		frames.data = bytes;
 		frames.sz = shdr.sh_size;
 		frames.vaddr = shdr.sh_addr;
-		cfi_reader__each(&reader, add, f);
+		cfi_reader__each(&reader, functions_append, f);
 		err = f->err;
 	}
 	free(bytes);
@@ -78,7 +78,7 @@ struct functions *functions__new(const char *path)
 	if (!f)
 		return NULL;
 	file = elf_file__open(path);
-	err = file ? read_frames(f, file) : -errno;
+	err = file ? functions_read_frames(f, file) : -errno;
 	elf_file__put(file);
 	if (!err)
 		err = range_map__build(&f->map, f->spans, f->cnt);

@@ -40,7 +40,7 @@ static bool sets_g(const uint8_t *code, size_t at)
 }
 
 /* Returns the address after the first such instruction from `at` on, or 0. */
-static size_t behind(const uint8_t *code, size_t at, size_t sz, struct pattern p)
+static size_t gocode_behind(const uint8_t *code, size_t at, size_t sz, struct pattern p)
 {
 	for (; at + INSN <= sz; at += INSN)
 		if (is_insn(code, at, p))
@@ -61,7 +61,7 @@ static size_t behind_g(const uint8_t *code, size_t at, size_t sz)
 static size_t switch_rows(const uint8_t *code, size_t sz, struct gocode_row *rows)
 {
 	size_t begin = behind_g(code, 0, sz), back = begin ? behind_g(code, begin, sz) : 0;
-	size_t end = back ? behind(code, back, sz, mov_sp_reg) : 0;
+	size_t end = back ? gocode_behind(code, back, sz, mov_sp_reg) : 0;
 
 	rows[0] = (struct gocode_row){ begin,
 				       (end ? end : sz) - begin,
@@ -90,7 +90,8 @@ static struct wide_rule frame_rule(int16_t words, int16_t above)
 
 static size_t vdso_rows(const uint8_t *code, size_t sz, struct gocode_row *rows)
 {
-	size_t begin = behind(code, 0, sz, mov_x20_sp), end = behind(code, begin, sz, mov_sp_x20);
+	size_t begin = gocode_behind(code, 0, sz, mov_x20_sp),
+	       end = gocode_behind(code, begin, sz, mov_sp_x20);
 	int16_t words = sz < INSN ? 0 : frame_sz(code, 0) / 8;
 
 	if (!begin || end <= begin || !words)
@@ -102,7 +103,7 @@ static size_t vdso_rows(const uint8_t *code, size_t sz, struct gocode_row *rows)
 
 static size_t leaf_rows(const uint8_t *code, size_t sz, struct gocode_row *rows)
 {
-	size_t begin = PROLOGUE * INSN, end = behind(code, begin, sz, add_sp);
+	size_t begin = PROLOGUE * INSN, end = gocode_behind(code, begin, sz, add_sp);
 	int16_t words = sz < begin ? 0 : frame_sz(code, 0) / 8;
 
 	if (!end || !words)

@@ -5,16 +5,16 @@
 
 #include "cfi/interp_ops.h"
 
-static void hand_on(struct cfi_run *r, struct cfi_row *end, uint64_t at)
+static void interp_hand_on(struct cfi_run *r, struct cfi_row *end, uint64_t at)
 {
 	r->fn(r->rows, (size_t)(end - r->rows), at, r->arg);
 }
 
 /* Ends the current row and starts the next one `by` bytes later. */
-static inline void end_row(struct cfi_run *r, struct cfi_hot_state *h, uint64_t by)
+static inline void interp_end_row(struct cfi_run *r, struct cfi_hot_state *h, uint64_t by)
 {
 	if (h->row == r->rows + ROWS_MAX) {
-		hand_on(r, h->row, h->at);
+		interp_hand_on(r, h->row, h->at);
 		h->row = r->rows;
 	}
 	h->row->at = h->at;
@@ -23,25 +23,26 @@ static inline void end_row(struct cfi_run *r, struct cfi_hot_state *h, uint64_t 
 	h->at += by;
 }
 
-/* Handles the rare cases of advance(): no row ends here, or the row is the last one needed. */
+/* Handles the rare cases of interp_advance(): no row ends here, or the row is the last one needed.
+ */
 __attribute__((noinline)) static struct cfi_hot_state advance_beyond(struct cfi_run *r,
 								     struct cfi_hot_state h,
 								     uint64_t by)
 {
 	if (by)
-		end_row(r, &h, by < r->end - h.at ? by : r->end - h.at);
+		interp_end_row(r, &h, by < r->end - h.at ? by : r->end - h.at);
 	if (by || h.c.err)
 		h.c.pos = h.c.end;
 	return h;
 }
 
 /* A single comparison tests that the advance is not 0 and that another row is needed. */
-static inline void advance(struct cfi_run *r, struct cfi_hot_state *h, uint64_t steps)
+static inline void interp_advance(struct cfi_run *r, struct cfi_hot_state *h, uint64_t steps)
 {
 	uint64_t by = steps * r->code_align;
 
 	if (by - 1 < r->last - h->at)
-		end_row(r, h, by);
+		interp_end_row(r, h, by);
 	else
 		*h = advance_beyond(r, *h, by);
 }
@@ -56,7 +57,7 @@ static struct cfi_hot_state execute_unusual(struct cfi_run *r, uint8_t op, struc
 	return r->hand;
 }
 
-static inline bool is_advance(uint8_t op, struct cursor *c, uint64_t *steps)
+static inline bool interp_is_advance(uint8_t op, struct cursor *c, uint64_t *steps)
 {
 	if ((op & CFA_PRIMARY) == DW_CFA_advance_loc)
 		*steps = op & CFA_LOW;
@@ -88,7 +89,7 @@ static inline void def_cfa(struct cfi_run *r, struct cfi_hot_state *h)
 	cfi_run__set_cfa(r, h, reg, (int64_t)cursor__uleb(&h->c));
 }
 
-static inline bool next_is(struct cursor *c, uint8_t op)
+static inline bool interp_next_is(struct cursor *c, uint8_t op)
 {
 	bool is = cursor__left(c) && *c->pos == op;
 
@@ -99,12 +100,12 @@ static inline bool next_is(struct cursor *c, uint8_t op)
 /* Entries are padded with DW_CFA_nop. */
 static inline void skip_nops(struct cursor *c)
 {
-	while (next_is(c, DW_CFA_nop))
+	while (interp_next_is(c, DW_CFA_nop))
 		continue;
 }
 
 /* Executes the common instructions itself: nearly all are "advance, def_cfa_offset". */
-static void execute(struct cfi_run *r)
+static void interp_execute(struct cfi_run *r)
 {
 	struct cfi_hot_state h = { r->fde->instructions, r->fde->start, r->state.rule, r->rows };
 
@@ -114,9 +115,9 @@ static void execute(struct cfi_run *r)
 		uint8_t op = *h.c.pos++;
 		uint64_t steps;
 
-		if (is_advance(op, &h.c, &steps)) {
-			advance(r, &h, steps);
-			if (!next_is(&h.c, DW_CFA_def_cfa_offset))
+		if (interp_is_advance(op, &h.c, &steps)) {
+			interp_advance(r, &h, steps);
+			if (!interp_next_is(&h.c, DW_CFA_def_cfa_offset))
 				continue;
 			op = DW_CFA_def_cfa_offset;
 		}
@@ -139,12 +140,12 @@ static void execute(struct cfi_run *r)
 		h.rule = cfi_run__find_rule(r);
 	r->state.rule = h.rule;
 	if (h.at < r->end)
-		end_row(r, &h, r->end - h.at);
-	hand_on(r, h.row, h.at);
+		interp_end_row(r, &h, r->end - h.at);
+	interp_hand_on(r, h.row, h.at);
 }
 
 /* Executes an FDE, starting from the state of its CIE. */
-static void run(struct cfi_run *r, const struct cfi_fde *fde)
+static void interp_run(struct cfi_run *r, const struct cfi_fde *fde)
 {
 	r->fde = fde;
 	r->end = fde->start + fde->sz;
@@ -154,21 +155,21 @@ static void run(struct cfi_run *r, const struct cfi_fde *fde)
 	r->state = fde->cie->initial;
 	r->remembered_cnt = 0;
 	r->lost = fde->cie->lost;
-	execute(r);
+	interp_execute(r);
 }
 
-static void drop(struct cfi_row *rows, size_t cnt, uint64_t end, void *arg)
+static void interp_drop(struct cfi_row *rows, size_t cnt, uint64_t end, void *arg)
 {
 	(void)rows, (void)cnt, (void)end, (void)arg;
 }
 
-static uint64_t bit_of(uint64_t reg)
+static uint64_t interp_bit_of(uint64_t reg)
 {
 	return reg <= CFA_LOW ? 1ull << reg : 0;
 }
 
 /* Finds the state with which FDEs of the CIE begin, once per CIE. Its rows are dropped. */
-static void begin(struct cfi_run *r, struct cfi_cie *cie)
+static void interp_begin(struct cfi_run *r, struct cfi_cie *cie)
 {
 	const struct packed_rule unknown = { .how = PACKED_ELSEWHERE };
 	const struct cfi_fde all = { .sz = UINT64_MAX,
@@ -176,12 +177,12 @@ static void begin(struct cfi_run *r, struct cfi_cie *cie)
 				     .instructions = cie->instructions,
 				     .enough = UINT64_MAX };
 
-	r->fn = drop;
-	cie->followed = bit_of(cie->ra) | bit_of(r->machine->fp) | bit_of(r->machine->sp) |
-			bit_of(MACHINE_EH_DATA_REG);
+	r->fn = interp_drop;
+	cie->followed = interp_bit_of(cie->ra) | interp_bit_of(r->machine->fp) |
+			interp_bit_of(r->machine->sp) | interp_bit_of(MACHINE_EH_DATA_REG);
 	cie->initial =
 		(struct cfi_state){ .cfa.how = CFA_OTHERWISE, .rule = packed_rule__bits(unknown) };
-	run(r, &all);
+	interp_run(r, &all);
 	cie->initial = r->state;
 	cie->lost = r->lost;
 	cie->begun = true;
@@ -195,7 +196,7 @@ void cfi_fde__rows(const struct cfi_fde *fde, const struct machine *machine, cfi
 	r.machine = machine;
 	r.arg = arg;
 	if (!fde->cie->begun)
-		begin(&r, fde->cie);
+		interp_begin(&r, fde->cie);
 	r.fn = fn;
-	run(&r, fde);
+	interp_run(&r, fde);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Executes call-frame instructions one by one: all except those that only execute() handles. */
+/* Executes call-frame instructions one by one: all except those that only interp_execute() handles.
+ */
 #include "cfi/interp_ops.h"
 
 #include <dwarf.h>
@@ -85,7 +86,7 @@ uint64_t cfi_run__find_rule(const struct cfi_run *r)
 }
 
 /* Returns the register's field in the state, or NULL if it is not followed. */
-static struct cfi_saved *followed(struct cfi_run *r, uint64_t reg, struct cfi_state *s)
+static struct cfi_saved *interp_followed(struct cfi_run *r, uint64_t reg, struct cfi_state *s)
 {
 	return reg == r->fde->cie->ra  ? &s->ra
 	       : reg == r->machine->fp ? &s->fp
@@ -93,9 +94,9 @@ static struct cfi_saved *followed(struct cfi_run *r, uint64_t reg, struct cfi_st
 				       : NULL;
 }
 
-static void save(struct cfi_run *r, uint64_t reg, enum saved_how how, int64_t off)
+static void interp_save(struct cfi_run *r, uint64_t reg, enum saved_how how, int64_t off)
 {
-	struct cfi_saved *saved = followed(r, reg, &r->state);
+	struct cfi_saved *saved = interp_followed(r, reg, &r->state);
 	struct cfi_hot_state *h = &r->hand;
 
 	if (reg == MACHINE_EH_DATA_REG) {
@@ -112,17 +113,17 @@ static void save(struct cfi_run *r, uint64_t reg, enum saved_how how, int64_t of
 		h->rule = cfi_run__find_rule(r);
 }
 
-static void restore(struct cfi_run *r, uint64_t reg)
+static void interp_restore(struct cfi_run *r, uint64_t reg)
 {
-	const struct cfi_saved *saved = followed(r, reg, &r->fde->cie->initial);
+	const struct cfi_saved *saved = interp_followed(r, reg, &r->fde->cie->initial);
 
 	if (saved)
-		save(r, reg, saved->how, saved->off);
+		interp_save(r, reg, saved->how, saved->off);
 	else if (reg == MACHINE_EH_DATA_REG)
-		save(r, reg, SAVED_SAME, 0);
+		interp_save(r, reg, SAVED_SAME, 0);
 }
 
-static inline int64_t factored(struct cfi_run *r, int64_t n)
+static inline int64_t interp_factored(struct cfi_run *r, int64_t n)
 {
 	int64_t off;
 
@@ -131,7 +132,7 @@ static inline int64_t factored(struct cfi_run *r, int64_t n)
 	return r->lost ? 0 : off;
 }
 
-static struct cursor read_block(struct cfi_run *r)
+static struct cursor interp_read_block(struct cfi_run *r)
 {
 	uint64_t sz = cursor__uleb(&r->hand.c);
 	const uint8_t *bytes = cursor__bytes(&r->hand.c, sz);
@@ -141,7 +142,7 @@ static struct cursor read_block(struct cfi_run *r)
 
 /* Returns whether the expression is DW_OP_breg<reg> off, followed by DW_OP_deref if `deref` is set.
  */
-static bool is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
+static bool interp_is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off)
 {
 	if (cursor__u8(&c) != DW_OP_breg0 + reg)
 		return false;
@@ -176,11 +177,11 @@ static void need_register(struct cfi_run *r)
 static void set_cfa_expression(struct cfi_run *r)
 {
 	const struct machine *m = r->machine;
-	struct cursor block = read_block(r);
+	struct cursor block = interp_read_block(r);
 	int64_t *off = &r->state.cfa.off;
 
-	r->state.cfa.how = is_at(block, m->fp, true, off)		? CFA_AT_FP
-			   : is_at(block, m->sp, true, off)		? CFA_AT_SP
+	r->state.cfa.how = interp_is_at(block, m->fp, true, off)	? CFA_AT_FP
+			   : interp_is_at(block, m->sp, true, off)	? CFA_AT_SP
 			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
 									: CFA_OTHERWISE;
 	r->hand.rule = cfi_run__find_rule(r);
@@ -189,18 +190,18 @@ static void set_cfa_expression(struct cfi_run *r)
 static void save_expression(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
-	struct cursor block = read_block(r);
+	struct cursor block = interp_read_block(r);
 	int64_t off;
 
-	if (reg == r->machine->fp && is_at(block, r->machine->fp, false, &off) && off == 0)
-		save(r, reg, SAVED_AT_FP, 0);
-	else if (is_at(block, r->machine->sp, false, &off))
-		save(r, reg, SAVED_AT_SP, off);
+	if (reg == r->machine->fp && interp_is_at(block, r->machine->fp, false, &off) && off == 0)
+		interp_save(r, reg, SAVED_AT_FP, 0);
+	else if (interp_is_at(block, r->machine->sp, false, &off))
+		interp_save(r, reg, SAVED_AT_SP, off);
 	else
-		save(r, reg, SAVED_OTHERWISE, 0);
+		interp_save(r, reg, SAVED_OTHERWISE, 0);
 }
 
-static void remember(struct cfi_run *r)
+static void interp_remember(struct cfi_run *r)
 {
 	struct cfi_state *s = &r->remembered[r->remembered_cnt];
 
@@ -213,7 +214,7 @@ static void remember(struct cfi_run *r)
 	r->remembered_cnt++;
 }
 
-static void recall(struct cfi_run *r)
+static void interp_recall(struct cfi_run *r)
 {
 	if (r->remembered_cnt == 0)
 		r->lost = true;
@@ -224,67 +225,67 @@ static void recall(struct cfi_run *r)
 
 /* ---- one function per instruction ---- */
 
-static void offset(struct cfi_run *r)
+static void interp_offset(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	save(r, reg, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+	interp_save(r, reg, SAVED_AT, interp_factored(r, (int64_t)cursor__uleb(&r->hand.c)));
 }
 
 static void offset_sf(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	save(r, reg, SAVED_AT, factored(r, cursor__sleb(&r->hand.c)));
+	interp_save(r, reg, SAVED_AT, interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void negative_offset(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
-	int64_t off = factored(r, (int64_t)cursor__uleb(&r->hand.c));
+	int64_t off = interp_factored(r, (int64_t)cursor__uleb(&r->hand.c));
 
 	r->lost |= __builtin_sub_overflow(0, off, &off);
-	save(r, reg, SAVED_AT, off);
+	interp_save(r, reg, SAVED_AT, off);
 }
 
 static void restore_extended(struct cfi_run *r)
 {
-	restore(r, cursor__uleb(&r->hand.c));
+	interp_restore(r, cursor__uleb(&r->hand.c));
 }
 
-static void undefined(struct cfi_run *r)
+static void interp_undefined(struct cfi_run *r)
 {
-	save(r, cursor__uleb(&r->hand.c), SAVED_UNDEFINED, 0);
+	interp_save(r, cursor__uleb(&r->hand.c), SAVED_UNDEFINED, 0);
 }
 
-static void same_value(struct cfi_run *r)
+static void interp_same_value(struct cfi_run *r)
 {
-	save(r, cursor__uleb(&r->hand.c), SAVED_SAME, 0);
+	interp_save(r, cursor__uleb(&r->hand.c), SAVED_SAME, 0);
 }
 
 /* DW_CFA_register, DW_CFA_val_offset(_sf): a register, and a number that no packed rule can hold.
  */
-static void otherwise(struct cfi_run *r)
+static void interp_otherwise(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
 	cursor__uleb(&r->hand.c);
-	save(r, reg, SAVED_OTHERWISE, 0);
+	interp_save(r, reg, SAVED_OTHERWISE, 0);
 }
 
 static void val_expression(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	read_block(r);
-	save(r, reg, SAVED_OTHERWISE, 0);
+	interp_read_block(r);
+	interp_save(r, reg, SAVED_OTHERWISE, 0);
 }
 
 static void def_cfa_sf(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
-	cfi_run__set_cfa(r, &r->hand, reg, factored(r, cursor__sleb(&r->hand.c)));
+	cfi_run__set_cfa(r, &r->hand, reg, interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void def_cfa_register(struct cfi_run *r)
@@ -302,7 +303,8 @@ static void def_cfa_offset(struct cfi_run *r)
 static void def_cfa_offset_sf(struct cfi_run *r)
 {
 	need_register(r);
-	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg, factored(r, cursor__sleb(&r->hand.c)));
+	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg,
+			 interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
 static void args_size(struct cfi_run *r)
@@ -325,19 +327,19 @@ static void negate_ra_state(struct cfi_run *r)
  * here. NULL: unknown instruction, including DW_CFA_set_loc, which no compiler writes.
  */
 static void (*const handlers[64])(struct cfi_run *) = {
-	[DW_CFA_offset_extended] = offset,
+	[DW_CFA_offset_extended] = interp_offset,
 	[DW_CFA_offset_extended_sf] = offset_sf,
 	[DW_CFA_GNU_negative_offset_extended] = negative_offset,
 	[DW_CFA_restore_extended] = restore_extended,
-	[DW_CFA_undefined] = undefined,
-	[DW_CFA_same_value] = same_value,
-	[DW_CFA_register] = otherwise,
-	[DW_CFA_val_offset] = otherwise,
-	[DW_CFA_val_offset_sf] = otherwise,
+	[DW_CFA_undefined] = interp_undefined,
+	[DW_CFA_same_value] = interp_same_value,
+	[DW_CFA_register] = interp_otherwise,
+	[DW_CFA_val_offset] = interp_otherwise,
+	[DW_CFA_val_offset_sf] = interp_otherwise,
 	[DW_CFA_val_expression] = val_expression,
 	[DW_CFA_expression] = save_expression,
-	[DW_CFA_remember_state] = remember,
-	[DW_CFA_restore_state] = recall,
+	[DW_CFA_remember_state] = interp_remember,
+	[DW_CFA_restore_state] = interp_recall,
 	[DW_CFA_def_cfa_sf] = def_cfa_sf,
 	[DW_CFA_def_cfa_register] = def_cfa_register,
 	[DW_CFA_def_cfa_offset] = def_cfa_offset,
@@ -351,9 +353,10 @@ static void (*const handlers[64])(struct cfi_run *) = {
 void cfi_run__handle(struct cfi_run *r, uint8_t op)
 {
 	if ((op & CFA_PRIMARY) == DW_CFA_offset)
-		save(r, op & CFA_LOW, SAVED_AT, factored(r, (int64_t)cursor__uleb(&r->hand.c)));
+		interp_save(r, op & CFA_LOW, SAVED_AT,
+			    interp_factored(r, (int64_t)cursor__uleb(&r->hand.c)));
 	else if ((op & CFA_PRIMARY) == DW_CFA_restore)
-		restore(r, op & CFA_LOW);
+		interp_restore(r, op & CFA_LOW);
 	else if (handlers[op])
 		handlers[op](r);
 	else

@@ -28,7 +28,7 @@ struct cfi_run {
 	uint64_t end;  /* of the FDE */
 	uint64_t last; /* of the rows after this place only the first is needed */
 	uint64_t code_align, followed;
-	struct cfi_hot_state hand; /* valid while execute() does not hold it */
+	struct cfi_hot_state hand; /* valid while interp_execute() does not hold it */
 	struct cfi_state state; /* without its rule, which is in `hand`; saved states have theirs */
 	struct cfi_state remembered[STATES_MAX];
 	unsigned remembered_cnt;

@@ -27,7 +27,7 @@ struct known_cie {
 };
 
 /* Most look-ups hit a rule of an earlier look-up, because one rule covers many places. */
-struct known_rule {
+struct lazytable_known_rule {
 	uint64_t from, to; /* offsets in the file */
 	struct packed_rule rule;
 };
@@ -43,20 +43,20 @@ struct lazy_table {
 	struct table_override marks[OVERRIDES_OF_SECTIONS];
 	size_t mark_cnt;
 	size_t known_cnt;
-	struct known_rule known[KNOWN_MAX]; /* ascending, no overlaps */
+	struct lazytable_known_rule known[KNOWN_MAX]; /* ascending, no overlaps */
 };
 
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-static void *copy(const void *from, size_t sz)
+static void *lazytable_copy(const void *from, size_t sz)
 {
 	void *to = malloc(sz ? sz : 1);
 
 	return to && sz ? memcpy(to, from, sz) : to;
 }
 
-static uint64_t end_of_code(const struct lazy_source *s)
+static uint64_t lazytable_end_of_code(const struct lazy_source *s)
 {
 	uint64_t end = 0;
 
@@ -66,7 +66,7 @@ static uint64_t end_of_code(const struct lazy_source *s)
 	return end;
 }
 
-static struct lazy_table *make(const struct elf_file *f, const struct lazy_source *s)
+static struct lazy_table *lazytable_make(const struct elf_file *f, const struct lazy_source *s)
 {
 	struct lazy_table *x = malloc(sizeof(*x)); /* not zeroed, because known[] is large */
 
@@ -78,7 +78,7 @@ static struct lazy_table *make(const struct elf_file *f, const struct lazy_sourc
 		x->cies[i].valid = false;
 	x->machine = f->machine;
 	x->source = *s;
-	x->source.segments = copy(s->segments, s->segment_cnt * sizeof(*s->segments));
+	x->source.segments = lazytable_copy(s->segments, s->segment_cnt * sizeof(*s->segments));
 	if (x->source.segments)
 		return x;
 	free(x);
@@ -92,11 +92,12 @@ struct lazy_table *lazy_table__new(const struct lazy_source *s, const struct elf
 	const struct page_reader pages = { &paged, f, reader.read };
 	struct eh_frame_hdr search;
 	struct lazy_table *x;
-	int err = eh_frame_hdr__open(&search, &pages, &s->hdr, s->frames.vaddr, end_of_code(s));
+	int err = eh_frame_hdr__open(&search, &pages, &s->hdr, s->frames.vaddr,
+				     lazytable_end_of_code(s));
 
 	if (err)
 		return errno = -err, NULL;
-	x = make(f, s);
+	x = lazytable_make(f, s);
 	if (!x) {
 		eh_frame_hdr__close(&search);
 		return NULL;
@@ -130,7 +131,7 @@ size_t lazy_table__worth(const struct lazy_table *x)
  */
 
 /* A look-up of one place in the file, and its results so far. */
-struct question {
+struct lazytable_question {
 	struct lazy_table *index;
 	const struct lazy_query *query;
 	struct page_reader reader;
@@ -146,9 +147,9 @@ struct question {
 	struct cfi_reader frames; /* reads that FDE */
 };
 
-static void note(const struct cfi_row *rows, size_t cnt, void *arg)
+static void lazytable_note(const struct cfi_row *rows, size_t cnt, void *arg)
 {
-	struct question *q = arg;
+	struct lazytable_question *q = arg;
 	size_t before = cnt;
 
 	while (before && rows[before - 1].at > q->query->off)
@@ -162,29 +163,30 @@ static void note(const struct cfi_row *rows, size_t cnt, void *arg)
 }
 
 /* Counts the known rules that begin at or before the place. */
-static size_t count_known(const struct lazy_table *x, uint64_t off)
+static size_t lazytable_count_known(const struct lazy_table *x, uint64_t off)
 {
 	return SEARCH_COUNT(x->known, x->known_cnt, k, k->from <= off);
 }
 
-/* Inserts the rule at index `at`, as count_known() returned it. Rules of forged files may overlap:
- * such rules are not stored. */
-static void remember(struct lazy_table *x, const struct question *q, size_t at)
+/* Inserts the rule at index `at`, as lazytable_count_known() returned it. Rules of forged files may
+ * overlap: such rules are not stored. */
+static void lazytable_remember(struct lazy_table *x, const struct lazytable_question *q, size_t at)
 {
-	struct known_rule *k = &x->known[at];
+	struct lazytable_known_rule *k = &x->known[at];
 
 	if (x->known_cnt == KNOWN_MAX || (at && k[-1].to > q->from) ||
 	    (at < x->known_cnt && k->from < q->to))
 		return;
 	memmove(k + 1, k, (x->known_cnt - at) * sizeof(*k));
-	*k = (struct known_rule){ q->from, q->to, q->rule };
+	*k = (struct lazytable_known_rule){ q->from, q->to, q->rule };
 	x->known_cnt++;
 }
 
 /* A table_find_fn that searches only trampolines that cover the place, or follow it. */
-static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_override *found)
+static bool lazytable_find_trampoline(void *arg, uint64_t from, uint64_t to,
+				      struct table_override *found)
 {
-	struct question *q = arg;
+	struct lazytable_question *q = arg;
 	const struct code_pattern *code = elf_code__sigreturn_code(q->index->machine);
 	uint64_t place = q->query->off, first = place - (code->sz - 1), past = place + 1 + code->sz;
 	uint8_t bytes[2 * sizeof(code->bytes)], *at;
@@ -202,9 +204,9 @@ static bool find_trampoline(void *arg, uint64_t from, uint64_t to, struct table_
 }
 
 /* A table_code_fn. Bypasses the page cache, because the current FDE may be in one of its pages. */
-static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+static bool lazytable_read_code(void *arg, uint64_t off, void *to, size_t sz)
 {
-	struct question *q = arg;
+	struct lazytable_question *q = arg;
 	int err = q->query->read(q->query->file, off, to, sz);
 
 	if (err && err != -EIO) /* a table gets no code past the end of the file either */
@@ -223,7 +225,7 @@ static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vad
 }
 
 /* Returns the CIE at offset `at`, or NULL. Its section's bytes begin at `at`. */
-static struct known_cie *find_cie(const struct question *q, uint64_t at)
+static struct known_cie *lazytable_find_cie(const struct lazytable_question *q, uint64_t at)
 {
 	const struct lazy_section *frames = &q->index->source.frames;
 	struct known_cie *k = &q->index->cies[at / 8 % CIES];
@@ -259,7 +261,7 @@ static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
 
 /* Reads the FDE at an offset of its section. The parser sees only the FDE's bytes, and the CIE at
  * the distance that the FDE gives. The FDE's bytes are read last, because they may be in a page. */
-static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
+static int find_fde(struct lazytable_question *q, uint64_t at, struct cfi_fde *fde)
 {
 	const struct lazy_section *frames = &q->index->source.frames;
 	struct fde_head head;
@@ -272,7 +274,7 @@ static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
 	if (err)
 		return err;
 	sz = fde_sz(&head, frames->sz - at);
-	q->cie = sz ? find_cie(q, at + sizeof(head.sz) - head.distance) : NULL;
+	q->cie = sz ? lazytable_find_cie(q, at + sizeof(head.sz) - head.distance) : NULL;
 	if (!q->cie)
 		return -EINVAL;
 	err = page_reader__see(&q->reader, frames->off + at, sz, q->room, &bytes);
@@ -287,7 +289,8 @@ static int find_fde(struct question *q, uint64_t at, struct cfi_fde *fde)
 }
 
 /* Before the first FDE there are only overrides. */
-static int ask_before(struct question *q, struct table_rows *rows, uint64_t first)
+static int lazytable_ask_before(struct lazytable_question *q, struct table_rows *rows,
+				uint64_t first)
 {
 	const struct table_source *s = &q->source;
 
@@ -300,7 +303,7 @@ static int ask_before(struct question *q, struct table_rows *rows, uint64_t firs
 }
 
 /* The rule is from one of the FDE's rows. The FDE ends at `end`; the next one begins at `next`. */
-static void fit(struct question *q, uint64_t end, uint64_t next)
+static void lazytable_fit(struct lazytable_question *q, uint64_t end, uint64_t next)
 {
 	end = next < end ? next : end;
 	q->to = q->to < end ? q->to : end;
@@ -308,7 +311,7 @@ static void fit(struct question *q, uint64_t end, uint64_t next)
 }
 
 /* Handles the last FDE that begins at or before the place, and the gap after it. */
-static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr_hit *hit)
+static int ask_fde(struct lazytable_question *q, struct table_rows *rows, const struct hdr_hit *hit)
 {
 	const struct hdr_entry *e = hit->entries;
 	uint64_t hdr = q->index->source.hdr.vaddr, next = 0;
@@ -330,7 +333,7 @@ static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr
 	if (!q->cie->cie.begun) /* keeps the initial state of the FDEs, which was just computed */
 		q->cie->cie = q->frames.cie;
 	if (q->query->off < rows->end) {
-		fit(q, rows->end, hit->last ? rows->end : next);
+		lazytable_fit(q, rows->end, hit->last ? rows->end : next);
 		return 0;
 	}
 	q->gap = true;
@@ -341,9 +344,9 @@ static int ask_fde(struct question *q, struct table_rows *rows, const struct hdr
 	return q->err;
 }
 
-static int ask(struct question *q, uint64_t vaddr)
+static int lazytable_ask(struct lazytable_question *q, uint64_t vaddr)
 {
-	struct table_rows rows = { .source = &q->source, .set = note, .arg = q };
+	struct table_rows rows = { .source = &q->source, .set = lazytable_note, .arg = q };
 	uint64_t hdr = q->index->source.hdr.vaddr, first;
 	struct hdr_hit hit;
 	int err = eh_frame_hdr__find(&q->index->search, &q->reader, (int64_t)(vaddr - hdr), &hit);
@@ -353,7 +356,7 @@ static int ask(struct question *q, uint64_t vaddr)
 	if (!hit.before)
 		return ask_fde(q, &rows, &hit);
 	return table_rows__off(&q->source, hdr + (uint64_t)(int64_t)hit.entries[0].place, &first)
-		       ? ask_before(q, &rows, first)
+		       ? lazytable_ask_before(q, &rows, first)
 		       : -EINVAL;
 }
 
@@ -372,7 +375,7 @@ static bool is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
 	return false;
 }
 
-static int learn_marks(const struct question *q)
+static int learn_marks(const struct lazytable_question *q)
 {
 	struct override_section sections[OVERRIDES_SECTIONS] = { 0 };
 	struct lazy_table *x = q->index;
@@ -400,7 +403,7 @@ static int learn_marks(const struct question *q)
  */
 
 /* Looks up the rule in the FDEs and the known overrides. */
-static int ask_anew(struct question *q, uint64_t vaddr)
+static int ask_anew(struct lazytable_question *q, uint64_t vaddr)
 {
 	q->source.marks = q->index->marks;
 	q->source.mark_cnt = q->index->mark_cnt;
@@ -408,12 +411,12 @@ static int ask_anew(struct question *q, uint64_t vaddr)
 	q->from = 0;
 	q->to = UINT64_MAX;
 	q->whole = q->gap = false;
-	return ask(q, vaddr);
+	return lazytable_ask(q, vaddr);
 }
 
 /* Returns whether overrides can change the result: the place is in a gap, or they may be in the
  * range that would be remembered. */
-static bool needs_marks(const struct question *q, uint64_t vaddr)
+static bool needs_marks(const struct lazytable_question *q, uint64_t vaddr)
 {
 	uint64_t before = q->whole ? q->query->off - q->from : 0;
 	uint64_t behind = q->whole ? q->to - q->query->off : 1;
@@ -422,7 +425,7 @@ static bool needs_marks(const struct question *q, uint64_t vaddr)
 	       (q->gap || is_marked(q->index, vaddr - before, vaddr + behind));
 }
 
-static int find_rule(struct question *q)
+static int lazytable_find_rule(struct lazytable_question *q)
 {
 	uint64_t vaddr;
 	int err;
@@ -439,15 +442,16 @@ static int find_rule(struct question *q)
 int lazy_table__rule(struct lazy_table *x, const struct lazy_query *query, struct packed_rule *rule)
 {
 	uint8_t room[FDE_MAX];
-	struct question q = { .index = x,
-			      .query = query,
-			      .reader = { &x->paged, query->file, query->read },
-			      .room = room,
-			      .source = { .machine = x->machine,
-					  .segments = x->source.segments,
-					  .segment_cnt = x->source.segment_cnt,
-					  .find_trampoline = find_trampoline } };
-	size_t known = count_known(x, query->off);
+	struct lazytable_question q = { .index = x,
+					.query = query,
+					.reader = { &x->paged, query->file, query->read },
+					.room = room,
+					.source = { .machine = x->machine,
+						    .segments = x->source.segments,
+						    .segment_cnt = x->source.segment_cnt,
+						    .find_trampoline =
+							    lazytable_find_trampoline } };
+	size_t known = lazytable_count_known(x, query->off);
 	int err;
 
 	if (known && query->off < x->known[known - 1].to) {
@@ -456,10 +460,10 @@ int lazy_table__rule(struct lazy_table *x, const struct lazy_query *query, struc
 	}
 	q.source.find_arg = q.source.code_arg = &q;
 	if (x->reads_code)
-		q.source.read_code = read_code;
-	err = find_rule(&q);
+		q.source.read_code = lazytable_read_code;
+	err = lazytable_find_rule(&q);
 	if (!err && q.whole)
-		remember(x, &q, known);
+		lazytable_remember(x, &q, known);
 	*rule = q.rule;
 	return err;
 }

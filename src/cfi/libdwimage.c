@@ -21,7 +21,7 @@ enum { EH_FRAME_HDR, EH_FRAME, DEBUG_FRAME, ZDEBUG_FRAME, WANTED_CNT = LIBDW_IMA
 static const char *const wanted[WANTED_CNT] = { ".eh_frame_hdr", ".eh_frame", ".debug_frame",
 						".zdebug_frame" };
 
-struct builder {
+struct libdwimage_builder {
 	const struct elf_file *from;
 	struct elf_file *owner;
 	struct buf out;
@@ -31,7 +31,7 @@ struct builder {
 	Elf64_Shdr shdrs[WANTED_CNT + 2]; /* first the null section, last the names */
 };
 
-static bool may_keep(struct builder *b, uint64_t sz)
+static bool libdwimage_may_keep(struct libdwimage_builder *b, uint64_t sz)
 {
 	if (sz > (b->owner->trusted ? BYTES_MAX : BYTES_UNTRUSTED_MAX) ||
 	    !elf_file__hold(b->owner, sz))
@@ -41,13 +41,13 @@ static bool may_keep(struct builder *b, uint64_t sz)
 }
 
 /* Appends bytes of the file. Checks that the file has them before it allocates memory. */
-static int append(struct builder *b, uint64_t off, uint64_t sz)
+static int libdwimage_append(struct libdwimage_builder *b, uint64_t off, uint64_t sz)
 {
 	off_t end = b->from->fd < 0 ? 0 : lseek(b->from->fd, 0, SEEK_END);
 	uint8_t *to;
 
 	if (end < 0 || (b->from->fd >= 0 && (off > (uint64_t)end || sz > (uint64_t)end - off)) ||
-	    !may_keep(b, sz))
+	    !libdwimage_may_keep(b, sz))
 		return -EIO;
 	to = buf__extend(&b->out, sz);
 	if (!to)
@@ -55,47 +55,47 @@ static int append(struct builder *b, uint64_t off, uint64_t sz)
 	return elf_file__read(b->from, off, to, sz);
 }
 
-static void align(struct buf *b)
+static void libdwimage_align(struct buf *b)
 {
 	static const uint8_t zeros[16];
 
 	buf__append(b, zeros, -b->sz % sizeof(zeros));
 }
 
-static int check_compressed(struct builder *b, uint64_t at, uint64_t sz)
+static int check_compressed(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
 {
 	Elf64_Chdr chdr;
 
 	if (sz < sizeof(chdr))
 		return -EIO;
 	memcpy(&chdr, b->out.data + at, sizeof(chdr));
-	return may_keep(b, chdr.ch_size) ? 0 : -EIO;
+	return libdwimage_may_keep(b, chdr.ch_size) ? 0 : -EIO;
 }
 
 /* The old compressed form: "ZLIB" and the size, big-endian. */
-static int check_zdebug(struct builder *b, uint64_t at, uint64_t sz)
+static int check_zdebug(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
 {
 	uint64_t big;
 
 	if (sz < 4 + sizeof(big))
 		return -EIO;
 	memcpy(&big, b->out.data + at + 4, sizeof(big));
-	return may_keep(b, be64toh(big)) ? 0 : -EIO;
+	return libdwimage_may_keep(b, be64toh(big)) ? 0 : -EIO;
 }
 
-static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
+static int libdwimage_add_section(struct libdwimage_builder *b, size_t which, const GElf_Shdr *shdr)
 {
 	Elf64_Shdr *s = &b->shdrs[b->cnt];
 	int err;
 
-	align(&b->out);
+	libdwimage_align(&b->out);
 	*s = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
 			   .sh_flags = shdr->sh_flags & (SHF_ALLOC | SHF_COMPRESSED),
 			   .sh_addr = shdr->sh_addr,
 			   .sh_offset = b->out.sz,
 			   .sh_size = shdr->sh_size,
 			   .sh_addralign = 1 };
-	err = append(b, shdr->sh_offset, shdr->sh_size);
+	err = libdwimage_append(b, shdr->sh_offset, shdr->sh_size);
 	if (!err && (shdr->sh_flags & SHF_COMPRESSED))
 		err = check_compressed(b, s->sh_offset, s->sh_size);
 	else if (!err && which == ZDEBUG_FRAME)
@@ -105,20 +105,20 @@ static int add_section(struct builder *b, size_t which, const GElf_Shdr *shdr)
 	return err;
 }
 
-static int add_sections(struct builder *b)
+static int libdwimage_add_sections(struct libdwimage_builder *b)
 {
 	b->cnt = 1;
 	for (size_t i = 0; i < WANTED_CNT; i++) {
 		GElf_Shdr shdr;
 
 		if (section__named(b->from, wanted[i], &shdr) && shdr.sh_type != SHT_NOBITS &&
-		    shdr.sh_size && add_section(b, i, &shdr) == -ENOMEM)
+		    shdr.sh_size && libdwimage_add_section(b, i, &shdr) == -ENOMEM)
 			return -ENOMEM;
 	}
 	return b->cnt > 1 ? 0 : -ENOENT;
 }
 
-static void add_names(struct builder *b)
+static void libdwimage_add_names(struct libdwimage_builder *b)
 {
 	Elf64_Shdr *s = &b->shdrs[b->cnt];
 	size_t at = b->out.sz;
@@ -145,13 +145,13 @@ static const Elf64_Ehdr blank = {
 };
 
 /* Completes an image after its sections. */
-static int end_image(struct builder *b, const struct machine *machine)
+static int end_image(struct libdwimage_builder *b, const struct machine *machine)
 {
 	Elf64_Ehdr ehdr = blank;
 
 	ehdr.e_machine = machine->elf;
-	add_names(b);
-	align(&b->out);
+	libdwimage_add_names(b);
+	libdwimage_align(&b->out);
 	ehdr.e_shoff = b->out.sz;
 	ehdr.e_shnum = (uint16_t)b->cnt;
 	ehdr.e_shstrndx = (uint16_t)(b->cnt - 1);
@@ -162,12 +162,12 @@ static int end_image(struct builder *b, const struct machine *machine)
 	return 0;
 }
 
-static int build_from_sections(struct builder *b)
+static int build_from_sections(struct libdwimage_builder *b)
 {
 	int err;
 
 	buf__append(&b->out, &blank, sizeof(blank));
-	err = add_sections(b);
+	err = libdwimage_add_sections(b);
 	return err ? err : end_image(b, b->from->machine);
 }
 
@@ -176,7 +176,7 @@ static int build_from_sections(struct builder *b)
  * start of the frames; only the end of the segment bounds them. Therefore used for trusted files
  * only.
  */
-static int build_from_segments(struct builder *b)
+static int build_from_segments(struct libdwimage_builder *b)
 {
 	Elf64_Ehdr ehdr = blank;
 	GElf_Phdr hdr = { 0 }, load = { 0 }, p;
@@ -197,13 +197,14 @@ static int build_from_segments(struct builder *b)
 	buf__append(&b->out, &ehdr, sizeof(ehdr));
 	hdr.p_offset += sizeof(ehdr) + sizeof(hdr) - load.p_offset;
 	buf__append(&b->out, &hdr, sizeof(hdr)); /* GElf_Phdr is Elf64_Phdr */
-	err = append(b, load.p_offset, load.p_filesz);
+	err = libdwimage_append(b, load.p_offset, load.p_filesz);
 	return err ? err : buf__err(&b->out);
 }
 
 /* Finds the bytes that libdw will see, decompressed if necessary. Returns false if there are none.
  */
-static bool find_bytes(const struct libdw_image *img, size_t index, struct cfi_section *s)
+static bool libdwimage_find_bytes(const struct libdw_image *img, size_t index,
+				  struct cfi_section *s)
 {
 	Elf_Scn *scn = index ? elf_getscn(img->elf, index) : NULL;
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
@@ -218,8 +219,8 @@ static bool find_bytes(const struct libdw_image *img, size_t index, struct cfi_s
 }
 
 /* The image owns the bytes, so they can be changed. */
-static bool check_frames(const struct builder *b, const struct cfi_section *frames,
-			 const struct cfi_section *hdr)
+static bool libdwimage_check_frames(const struct libdwimage_builder *b,
+				    const struct cfi_section *frames, const struct cfi_section *hdr)
 {
 	if (machine__links(b->from->machine))
 		cfi_section__forget_signatures(frames, (uint8_t *)frames->data);
@@ -228,28 +229,28 @@ static bool check_frames(const struct builder *b, const struct cfi_section *fram
 
 /* In an image of segments the end of the frames is unknown; such an image is made of trusted files
  * only. */
-static bool eh_frame_ok(const struct libdw_image *img, const struct builder *b)
+static bool eh_frame_ok(const struct libdw_image *img, const struct libdwimage_builder *b)
 {
 	struct cfi_section frames = { .eh = true }, hdr = { 0 };
-	bool has_hdr = find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
+	bool has_hdr = libdwimage_find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
 
-	if (!find_bytes(img, b->index[EH_FRAME], &frames))
+	if (!libdwimage_find_bytes(img, b->index[EH_FRAME], &frames))
 		return b->from->trusted;
-	return check_frames(b, &frames, has_hdr ? &hdr : NULL);
+	return libdwimage_check_frames(b, &frames, has_hdr ? &hdr : NULL);
 }
 
-static bool debug_frame_ok(const struct libdw_image *img, const struct builder *b)
+static bool debug_frame_ok(const struct libdw_image *img, const struct libdwimage_builder *b)
 {
 	size_t index = b->index[DEBUG_FRAME] ? b->index[DEBUG_FRAME] : b->index[ZDEBUG_FRAME];
 	struct cfi_section frames = { .eh = false };
 
-	if (!find_bytes(img, index, &frames))
+	if (!libdwimage_find_bytes(img, index, &frames))
 		return b->from->trusted;
-	return check_frames(b, &frames, NULL);
+	return libdwimage_check_frames(b, &frames, NULL);
 }
 
 /* Takes ownership of the builder's bytes. */
-static int open_bytes(struct libdw_image *img, struct builder *b)
+static int libdwimage_open_bytes(struct libdw_image *img, struct libdwimage_builder *b)
 {
 	img->bytes = b->out.data;
 	img->sz = b->kept_sz;
@@ -267,7 +268,7 @@ static int open_bytes(struct libdw_image *img, struct builder *b)
 
 int libdw_image__make(struct libdw_image *img, const struct elf_file *from, struct elf_file *owner)
 {
-	struct builder b = { .from = from, .owner = owner };
+	struct libdwimage_builder b = { .from = from, .owner = owner };
 	int err;
 
 	*img = (struct libdw_image){ 0 };
@@ -277,7 +278,7 @@ int libdw_image__make(struct libdw_image *img, const struct elf_file *from, stru
 	if (err == -ENOENT && from->trusted)
 		err = build_from_segments(&b);
 	if (!err)
-		return open_bytes(img, &b);
+		return libdwimage_open_bytes(img, &b);
 	buf__free(&b.out);
 	return err;
 }
@@ -302,9 +303,9 @@ int libdw_image__make_separate(struct libdw_image *img, struct elf_file *own)
 	return make_of_debug(img, debug_file__open(own, DEBUG_DIR), own);
 }
 
-static void add_plain(struct builder *b, size_t which, const struct cfi_section *s)
+static void add_plain(struct libdwimage_builder *b, size_t which, const struct cfi_section *s)
 {
-	align(&b->out);
+	libdwimage_align(&b->out);
 	b->shdrs[b->cnt] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
 					 .sh_flags = which <= EH_FRAME ? SHF_ALLOC : 0,
 					 .sh_addr = s->vaddr,
@@ -318,7 +319,7 @@ static void add_plain(struct builder *b, size_t which, const struct cfi_section 
 int libdw_image__write(const struct libdw_image *img, const struct machine *machine,
 		       struct buf *out)
 {
-	struct builder b = { .cnt = 1 };
+	struct libdwimage_builder b = { .cnt = 1 };
 	int err = -ENOENT;
 
 	buf__append(&b.out, &blank, sizeof(blank));
@@ -326,7 +327,7 @@ int libdw_image__write(const struct libdw_image *img, const struct machine *mach
 		size_t which = i == ZDEBUG_FRAME ? DEBUG_FRAME : i;
 		struct cfi_section s;
 
-		if (!b.index[which] && find_bytes(img, img->index[i], &s) && s.sz)
+		if (!b.index[which] && libdwimage_find_bytes(img, img->index[i], &s) && s.sz)
 			add_plain(&b, which, &s);
 	}
 	if (b.cnt > 1)

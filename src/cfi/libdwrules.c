@@ -20,7 +20,7 @@
 
 #define PC_BITS 47 /* of link-time addresses */
 
-struct row {
+struct libdwrules_row {
 	uint64_t start;
 	uint32_t sz, rule;
 };
@@ -32,7 +32,7 @@ struct libdw_rules {
 	 * here. A slot has key and rule in 8 bytes; with base/hashindex.h a pc takes 32 or more. */
 	uint64_t *pcs;
 	size_t pc_slots, pc_cnt;
-	struct row *rows; /* ascending, no overlaps */
+	struct libdwrules_row *rows; /* ascending, no overlaps */
 	size_t row_cnt, row_cap;
 	struct rule_pool rules;
 	uint64_t rows_compiled, flushes;
@@ -41,7 +41,7 @@ struct libdw_rules {
 /* ---- pc → rule ---- */
 
 /* Returns the slot of the key, or the free slot for it. */
-static uint64_t *slot(const struct libdw_rules *c, uint64_t key)
+static uint64_t *libdwrules_slot(const struct libdw_rules *c, uint64_t key)
 {
 	size_t i = seed__mix(key);
 
@@ -50,7 +50,7 @@ static uint64_t *slot(const struct libdw_rules *c, uint64_t key)
 	return &c->pcs[i & (c->pc_slots - 1)];
 }
 
-static void flush(struct libdw_rules *c)
+static void libdwrules_flush(struct libdw_rules *c)
 {
 	memset(c->pcs, 0, c->pc_slots * sizeof(*c->pcs));
 	c->pc_cnt = 0;
@@ -59,7 +59,7 @@ static void flush(struct libdw_rules *c)
 	c->flushes++;
 }
 
-static void rehash(struct libdw_rules *c, size_t slots)
+static void libdwrules_rehash(struct libdw_rules *c, size_t slots)
 {
 	uint64_t *old = c->pcs, *pcs = calloc(slots, sizeof(*pcs));
 	size_t old_slots = c->pc_slots;
@@ -70,18 +70,18 @@ static void rehash(struct libdw_rules *c, size_t slots)
 	c->pc_slots = slots;
 	for (size_t i = 0; i < old_slots; i++)
 		if (old[i])
-			*slot(c, old[i] >> 16) = old[i];
+			*libdwrules_slot(c, old[i] >> 16) = old[i];
 	free(old);
 }
 
 /* Makes room for one more pc, row and rule. */
-static void make_room(struct libdw_rules *c)
+static void libdwrules_make_room(struct libdw_rules *c)
 {
 	if (c->pc_cnt >= c->pc_slots / 4 * 3 && c->pc_slots < PCS_MAX)
-		rehash(c, c->pc_slots * 2);
+		libdwrules_rehash(c, c->pc_slots * 2);
 	if (c->pc_cnt >= c->pc_slots / 4 * 3 || c->row_cnt == ROWS_MAX ||
 	    rule_pool__full(&c->rules))
-		flush(c);
+		libdwrules_flush(c);
 }
 
 /* ---- row → rule ---- */
@@ -92,17 +92,17 @@ static size_t row_upper(const struct libdw_rules *c, uint64_t vaddr)
 	return SEARCH_COUNT(c->rows, c->row_cnt, r, r->start <= vaddr);
 }
 
-static const struct row *row_find(const struct libdw_rules *c, uint64_t vaddr)
+static const struct libdwrules_row *libdwrules_row_find(const struct libdw_rules *c, uint64_t vaddr)
 {
 	size_t i = row_upper(c, vaddr);
-	const struct row *r = i ? &c->rows[i - 1] : NULL;
+	const struct libdwrules_row *r = i ? &c->rows[i - 1] : NULL;
 
 	return r && vaddr - r->start < r->sz ? r : NULL;
 }
 
-static bool row_room(struct libdw_rules *c)
+static bool libdwrules_row_room(struct libdw_rules *c)
 {
-	struct row *rows = array__room(c->rows, c->row_cnt, &c->row_cap, sizeof(*rows));
+	struct libdwrules_row *rows = array__room(c->rows, c->row_cnt, &c->row_cap, sizeof(*rows));
 
 	if (!rows)
 		return false;
@@ -118,7 +118,7 @@ static bool row_room(struct libdw_rules *c)
 static void row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end, uint16_t rule)
 {
 	size_t i = row_upper(c, vaddr);
-	struct row *next = i < c->row_cnt ? &c->rows[i] : NULL;
+	struct libdwrules_row *next = i < c->row_cnt ? &c->rows[i] : NULL;
 
 	if (next && end > next->start)
 		end = next->start;
@@ -129,16 +129,16 @@ static void row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end, uint
 		next->start = vaddr;
 		return;
 	}
-	if (!row_room(c))
+	if (!libdwrules_row_room(c))
 		return;
 	memmove(c->rows + i + 1, c->rows + i, (c->row_cnt - i) * sizeof(*c->rows));
-	c->rows[i] = (struct row){ vaddr, (uint32_t)(end - vaddr), rule };
+	c->rows[i] = (struct libdwrules_row){ vaddr, (uint32_t)(end - vaddr), rule };
 	c->row_cnt++;
 }
 
 /* ---- sources of rules ---- */
 
-static Dwarf_Frame *find_own(struct libdw_rules *c, uint64_t vaddr)
+static Dwarf_Frame *libdwrules_find_own(struct libdw_rules *c, uint64_t vaddr)
 {
 	return libdw_image__frame(&c->data.own, vaddr);
 }
@@ -209,32 +209,32 @@ static uint16_t planted_root(struct libdw_rules *c, uint64_t pc)
  * before it). On AArch64 few trampolines have CFI, and the CFI of old vdsos gives the interrupted
  * link register as the program counter.
  */
-static uint16_t find_rule(struct libdw_rules *c, uint64_t pc, bool caller)
+static uint16_t libdwrules_find_rule(struct libdw_rules *c, uint64_t pc, bool caller)
 {
 	bool marked = c->data.own.eh_frame && !c->data.marks.is_go &&
 		      !machine__links(c->data.file->machine);
 	uint16_t rule = marked ? 0 : signal_frame(c, pc);
 	Dwarf_Frame *frame;
-	const struct row *row;
+	const struct libdwrules_row *row;
 
 	if (!rule)
 		rule = from_marks(c, pc - caller);
 	if (rule)
 		return rule;
-	row = row_find(c, pc - caller);
+	row = libdwrules_row_find(c, pc - caller);
 	if (row)
 		return (uint16_t)row->rule;
-	frame = find_own(c, pc - caller);
+	frame = libdwrules_find_own(c, pc - caller);
 	rule = from_libdw(c, pc - caller, frame ? frame : find_separate(c, pc - caller));
 	if (!rule && marked)
 		rule = signal_frame(c, pc);
 	return rule || !caller ? rule : planted_root(c, pc);
 }
 
-static uint16_t find_beside(struct libdw_rules *c, uint64_t pc, bool caller)
+static uint16_t libdwrules_find_beside(struct libdw_rules *c, uint64_t pc, bool caller)
 {
 	uint16_t rule = signal_frame(c, pc);
-	const struct row *row = rule ? NULL : row_find(c, pc - caller);
+	const struct libdwrules_row *row = rule ? NULL : libdwrules_row_find(c, pc - caller);
 
 	if (rule || row)
 		return row ? (uint16_t)row->rule : rule;
@@ -244,14 +244,14 @@ static uint16_t find_beside(struct libdw_rules *c, uint64_t pc, bool caller)
 
 typedef uint16_t (*find_fn)(struct libdw_rules *, uint64_t pc, bool caller);
 
-static bool may_keep(struct libdw_rules *c, bool whole)
+static bool libdwrules_may_keep(struct libdw_rules *c, bool whole)
 {
 	return whole && libdw_source__is_whole(&c->data) && !c->data.awaits &&
 	       c->pc_cnt < c->pc_slots / 4 * 3;
 }
 
-static const struct full_rule *remember(struct libdw_rules *c, uint64_t pc, bool caller,
-					find_fn find)
+static const struct full_rule *libdwrules_remember(struct libdw_rules *c, uint64_t pc, bool caller,
+						   find_fn find)
 {
 	uint64_t key = pc << 1 | caller, *s;
 	uint16_t rule;
@@ -259,18 +259,18 @@ static const struct full_rule *remember(struct libdw_rules *c, uint64_t pc, bool
 
 	if (pc < caller || pc >> PC_BITS)
 		return NULL;
-	s = slot(c, key);
+	s = libdwrules_slot(c, key);
 	if (__builtin_expect(*s != 0, 1))
 		return rule_pool__get(&c->rules, (uint16_t)*s);
-	if (find == find_rule && !libdw_source__has(&c->data, LIBDW_OWN))
+	if (find == libdwrules_find_rule && !libdw_source__has(&c->data, LIBDW_OWN))
 		return NULL;
-	make_room(c);
+	libdwrules_make_room(c);
 	awaited = c->data.awaits;
 	c->data.awaits = false;
 	whole = libdw_source__is_whole(&c->data);
 	rule = find(c, pc, caller);
-	if (may_keep(c, whole)) {
-		*slot(c, key) = key << 16 | rule;
+	if (libdwrules_may_keep(c, whole)) {
+		*libdwrules_slot(c, key) = key << 16 | rule;
 		c->pc_cnt++;
 	}
 	c->data.awaits |= awaited;
@@ -279,12 +279,12 @@ static const struct full_rule *remember(struct libdw_rules *c, uint64_t pc, bool
 
 const struct full_rule *libdw_rules__rule(struct libdw_rules *c, uint64_t pc, bool caller)
 {
-	return remember(c, pc, caller, find_rule);
+	return libdwrules_remember(c, pc, caller, libdwrules_find_rule);
 }
 
 const struct full_rule *libdw_rules__rule_beside(struct libdw_rules *c, uint64_t pc, bool caller)
 {
-	return remember(c, pc, caller, find_beside);
+	return libdwrules_remember(c, pc, caller, libdwrules_find_beside);
 }
 
 const struct packed_rule *libdw_rules__code_rule(struct libdw_rules *c, uint64_t place)

@@ -17,7 +17,7 @@
 #define RETRY_NS 30000000000 /* after workers failed */
 
 /* The job that reads one part of a file. */
-struct reading {
+struct libdwsource_reading {
 	struct job job;
 	char *path;
 	int fd;
@@ -38,7 +38,7 @@ struct reading {
 /* ---- on a job's thread
  * --------------------------------------------------------------------------- */
 
-static int reading_note(struct reading *r, int err)
+static int reading_note(struct libdwsource_reading *r, int err)
 {
 	r->failed |= workers__failed(err);
 	r->job.late |= err == -ETIMEDOUT;
@@ -46,7 +46,8 @@ static int reading_note(struct reading *r, int err)
 }
 
 /* A worker decompresses frames, and opens separate debug data. */
-static int ask_frames(struct reading *r, struct elf_file *own, enum frames_source source)
+static int ask_frames(struct libdwsource_reading *r, struct elf_file *own,
+		      enum frames_source source)
 {
 	struct elf_file *from = frames_task__ask(r->workers, own, source);
 	int err = from ? libdw_image__make(&r->frames, from, own) : -errno;
@@ -55,7 +56,7 @@ static int ask_frames(struct reading *r, struct elf_file *own, enum frames_sourc
 	return reading_note(r, err);
 }
 
-static int read_frames(struct reading *r, struct elf_file *own)
+static int libdwsource_read_frames(struct libdwsource_reading *r, struct elf_file *own)
 {
 	bool separate = r->part == LIBDW_SEPARATE;
 
@@ -66,11 +67,11 @@ static int read_frames(struct reading *r, struct elf_file *own)
 	return libdw_image__make(&r->frames, own, own);
 }
 
-static void read_part(struct reading *r, struct elf_file *own)
+static void libdwsource_read_part(struct libdwsource_reading *r, struct elf_file *own)
 {
 	if (r->part == LIBDW_CODE)
 		reading_note(r, scan_task__rows(r->workers, own, &r->code));
-	else if (read_frames(r, own) != 0)
+	else if (libdwsource_read_frames(r, own) != 0)
 		libdw_image__free(&r->frames);
 	if (r->part == LIBDW_OWN)
 		reading_note(r, scan_task__overrides(r->workers, own, &r->marks));
@@ -78,9 +79,9 @@ static void read_part(struct reading *r, struct elf_file *own)
 }
 
 /* Opens the file again: libelf handles must not be shared by threads. */
-static void work(struct job *job)
+static void libdwsource_work(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct libdwsource_reading *r = (struct libdwsource_reading *)job;
 	struct elf_file *own;
 
 	if (r->part == LIBDW_PART_CNT) {
@@ -91,7 +92,7 @@ static void work(struct job *job)
 	r->fd = -1;
 	if (own) {
 		own->trusted &= r->trusted;
-		read_part(r, own);
+		libdwsource_read_part(r, own);
 	}
 	elf_file__put(own);
 }
@@ -99,7 +100,7 @@ static void work(struct job *job)
 /* ---- on the requesting thread
  * -------------------------------------------------------------------- */
 
-static void reading__free(struct reading *r)
+static void reading__free(struct libdwsource_reading *r)
 {
 	if (r->fd >= 0)
 		close(r->fd);
@@ -111,7 +112,7 @@ static void reading__free(struct reading *r)
 }
 
 /* Returns the slot of the code at that address, or the free slot for it. */
-static struct elf_code *text_slot(const struct libdw_source *d, uint64_t vaddr)
+static struct elf_code *libdwsource_text_slot(const struct libdw_source *d, uint64_t vaddr)
 {
 	size_t i = seed__mix(vaddr);
 
@@ -120,7 +121,8 @@ static struct elf_code *text_slot(const struct libdw_source *d, uint64_t vaddr)
 	return &d->texts[i % LIBDW_TEXTS];
 }
 
-static const struct elf_code *text_put(struct libdw_source *d, const struct elf_code *text)
+static const struct elf_code *libdwsource_text_put(struct libdw_source *d,
+						   const struct elf_code *text)
 {
 	struct elf_code *slot;
 
@@ -128,13 +130,13 @@ static const struct elf_code *text_put(struct libdw_source *d, const struct elf_
 		memset(d->texts, 0, LIBDW_TEXTS * sizeof(*d->texts));
 		d->text_cnt = 0;
 	}
-	slot = text_slot(d, text->vaddr);
+	slot = libdwsource_text_slot(d, text->vaddr);
 	d->text_cnt += slot->vaddr == 0;
 	*slot = *text;
 	return slot;
 }
 
-static bool hold(struct elf_file *f, size_t sz)
+static bool libdwsource_hold(struct elf_file *f, size_t sz)
 {
 	struct elf_attachment *a = &f->slots[ELF_SLOT_UNWIND];
 
@@ -145,31 +147,31 @@ static bool hold(struct elf_file *f, size_t sz)
 	return true;
 }
 
-static void adopt_code(struct libdw_source *d, struct reading *r)
+static void adopt_code(struct libdw_source *d, struct libdwsource_reading *r)
 {
-	if (hold(d->file, r->sz))
+	if (libdwsource_hold(d->file, r->sz))
 		d->code = r->code;
 	else
 		code_rows__free(&r->code);
 }
 
 /* Frames that were read before a retry make room for the new ones. */
-static void adopt_frames(struct libdw_source *d, struct reading *r)
+static void adopt_frames(struct libdw_source *d, struct libdwsource_reading *r)
 {
 	struct libdw_image *to = r->part == LIBDW_OWN ? &d->own : &d->separate;
 	size_t held = to->sz;
 
 	libdw_image__free(to);
-	if (r->sz <= held || hold(d->file, r->sz - held))
+	if (r->sz <= held || libdwsource_hold(d->file, r->sz - held))
 		*to = r->frames;
 	else
 		libdw_image__free(&r->frames);
 }
 
-static void adopt(struct libdw_source *d, struct reading *r)
+static void libdwsource_adopt(struct libdw_source *d, struct libdwsource_reading *r)
 {
 	if (r->part == LIBDW_PART_CNT) {
-		text_put(d, &r->text);
+		libdwsource_text_put(d, &r->text);
 		d->text_asked = false;
 		return;
 	}
@@ -184,25 +186,25 @@ static void adopt(struct libdw_source *d, struct reading *r)
 	adopt_frames(d, r);
 }
 
-static void done(struct job *job)
+static void libdwsource_done(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct libdwsource_reading *r = (struct libdwsource_reading *)job;
 
-	adopt(r->data, r);
+	libdwsource_adopt(r->data, r);
 	reading__free(r);
 }
 
-static struct reading *reading__new(struct libdw_source *d, enum libdw_part part)
+static struct libdwsource_reading *reading__new(struct libdw_source *d, enum libdw_part part)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct libdwsource_reading *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->job = (struct job){ .rank = JOB_FIRST,
 			       .lane = d->file->dev,
 			       .crowd = d->file->crowd,
-			       .work = work,
-			       .done = done };
+			       .work = libdwsource_work,
+			       .done = libdwsource_done };
 	r->part = part;
 	r->trusted = d->file->trusted;
 	r->data = d;
@@ -230,11 +232,11 @@ static bool has_no_separate(const struct libdw_source *d)
 }
 
 /* Without memory or descriptors the part counts as read and empty. */
-static void ask(struct libdw_source *d, enum libdw_part part)
+static void libdwsource_ask(struct libdw_source *d, enum libdw_part part)
 {
 	bool none = (part == LIBDW_SEPARATE && has_no_separate(d)) ||
 		    (part == LIBDW_CODE && !code_rows__may_be(d->file));
-	struct reading *r = none ? NULL : reading__new(d, part);
+	struct libdwsource_reading *r = none ? NULL : reading__new(d, part);
 
 	d->asked[part] = true;
 	if (r)
@@ -253,7 +255,7 @@ static void take_from_memory(struct libdw_source *d)
 }
 
 /* A part that workers failed to read is read again later. */
-static void retry(struct libdw_source *d, enum libdw_part part)
+static void libdwsource_retry(struct libdw_source *d, enum libdw_part part)
 {
 	if (!d->retry_ns[part] || monotonic__ns() < d->retry_ns[part])
 		return;
@@ -263,26 +265,26 @@ static void retry(struct libdw_source *d, enum libdw_part part)
 
 bool libdw_source__is_whole(struct libdw_source *d)
 {
-	retry(d, LIBDW_OWN);
-	retry(d, LIBDW_SEPARATE);
+	libdwsource_retry(d, LIBDW_OWN);
+	libdwsource_retry(d, LIBDW_SEPARATE);
 	return !d->retry_ns[LIBDW_OWN] && !d->retry_ns[LIBDW_SEPARATE];
 }
 
 bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
 {
-	retry(d, part);
+	libdwsource_retry(d, part);
 	if (d->file->fd < 0)
 		take_from_memory(d);
 	else if (!d->asked[part])
-		ask(d, part);
+		libdwsource_ask(d, part);
 	d->awaits |= !d->read[part];
 	return d->read[part];
 }
 
 /* Returns false without memory or descriptors, as if there were no code. */
-static bool ask_text(struct libdw_source *d, uint64_t vaddr)
+static bool libdwsource_ask_text(struct libdw_source *d, uint64_t vaddr)
 {
-	struct reading *r = reading__new(d, LIBDW_PART_CNT);
+	struct libdwsource_reading *r = reading__new(d, LIBDW_PART_CNT);
 
 	if (!r)
 		return false;
@@ -293,7 +295,7 @@ static bool ask_text(struct libdw_source *d, uint64_t vaddr)
 }
 
 /* Reads code at once if it is in memory or in the page cache. */
-static bool read_text(const struct libdw_source *d, struct elf_code *t)
+static bool libdwsource_read_text(const struct libdw_source *d, struct elf_code *t)
 {
 	if (d->file->fd >= 0)
 		return elf_code__read_now(t, d->file);
@@ -312,15 +314,15 @@ const struct elf_code *libdw_source__code(struct libdw_source *d, uint64_t vaddr
 	}
 	if (!d->texts || !vaddr)
 		return NULL;
-	found = text_slot(d, vaddr);
+	found = libdwsource_text_slot(d, vaddr);
 	if (found->vaddr)
 		return found;
 	now = elf_code__at(d->file, vaddr);
-	if (read_text(d, &now))
-		return text_put(d, &now);
-	if (!d->text_asked && !ask_text(d, vaddr))
+	if (libdwsource_read_text(d, &now))
+		return libdwsource_text_put(d, &now);
+	if (!d->text_asked && !libdwsource_ask_text(d, vaddr))
 		return NULL;
-	found = text_slot(d, vaddr); /* a job may have read it meanwhile */
+	found = libdwsource_text_slot(d, vaddr); /* a job may have read it meanwhile */
 	d->awaits |= !found->vaddr;
 	return found->vaddr ? found : NULL;
 }

@@ -12,7 +12,7 @@
 
 #define FUNCTION_MAX (1u << 20) /* bytes of an override */
 
-static void add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_rule rule)
+static void overrides_add(struct overrides *m, uint64_t vaddr, uint64_t sz, struct packed_rule rule)
 {
 	if (m->cnt < OVERRIDE_MAX && sz && sz <= FUNCTION_MAX)
 		m->marks[m->cnt++] = (struct override){ vaddr, sz, { .packed = rule } };
@@ -74,7 +74,7 @@ static const struct go_override {
 };
 
 /* Assembly functions have the suffix .abi0 if the compiler made a wrapper with the plain name. */
-static bool is_name(const char *symbol, const char *name)
+static bool overrides_is_name(const char *symbol, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -93,8 +93,8 @@ static void add_trampoline(struct overrides *m, const struct elf_file *f, uint64
 	if (!elf_code__sigreturn(&text))
 		return;
 	before.flags = PACKED_CALLERS_ONLY;
-	add(m, vaddr - 1, 1, before);
-	add(m, vaddr, elf_code__sigreturn_code(f->machine)->sz + 1u, rule);
+	overrides_add(m, vaddr - 1, 1, before);
+	overrides_add(m, vaddr, elf_code__sigreturn_code(f->machine)->sz + 1u, rule);
 }
 
 #define SCANNED_MAX 4096 /* bytes of a function */
@@ -105,18 +105,18 @@ struct scanned {
 };
 
 /* A code_row_fn. */
-static void take_row(const struct cfi_row *row, void *arg)
+static void overrides_take_row(const struct cfi_row *row, void *arg)
 {
 	struct scanned *s = arg;
 
 	if (s->last.rule.how != PACKED_NONE)
-		add(s->marks, s->last.at, row->at - s->last.at, s->last.rule);
+		overrides_add(s->marks, s->last.at, row->at - s->last.at, s->last.rule);
 	s->last = *row;
 }
 
 /* Returns false if the function is too large, or cannot be read. */
-static bool read_function(const struct elf_file *f, const struct go_function *g,
-			  uint8_t bytes[SCANNED_MAX])
+static bool overrides_read_function(const struct elf_file *f, const struct go_function *g,
+				    uint8_t bytes[SCANNED_MAX])
 {
 	uint64_t off = elf_code__at(f, g->addr).at_off;
 
@@ -129,13 +129,13 @@ static void add_scanned(struct overrides *m, const struct elf_file *f, const str
 	struct scanned scanned = { .marks = m, .last = none };
 	uint8_t bytes[SCANNED_MAX];
 
-	if (!read_function(f, g, bytes))
+	if (!overrides_read_function(f, g, bytes))
 		return;
 	code_scan(
 		&(struct code_gap){
 			.bytes = bytes, .sz = g->sz, .vaddr = g->addr, .entry = UINT64_MAX },
-		take_row, &scanned);
-	take_row(&none, &scanned);
+		overrides_take_row, &scanned);
+	overrides_take_row(&none, &scanned);
 }
 
 /* On AArch64. Returns false if the code is not the expected one. */
@@ -144,7 +144,8 @@ static bool add_coded(struct overrides *m, const struct elf_file *f, const struc
 {
 	struct gocode_row rows[GOCODE_ROWS_MAX];
 	uint8_t bytes[SCANNED_MAX];
-	size_t cnt = read_function(f, g, bytes) ? gocode__rows(kind, bytes, g->sz, rows) : 0;
+	size_t cnt =
+		overrides_read_function(f, g, bytes) ? gocode__rows(kind, bytes, g->sz, rows) : 0;
 
 	for (size_t i = 0; i < cnt && m->cnt < OVERRIDE_MAX; i++)
 		m->marks[m->cnt++] =
@@ -152,8 +153,8 @@ static bool add_coded(struct overrides *m, const struct elf_file *f, const struc
 	return cnt;
 }
 
-static void mark_known(struct overrides *m, const struct elf_file *f, const struct go_function *g,
-		       const struct go_override *o)
+static void overrides_mark_known(struct overrides *m, const struct elf_file *f,
+				 const struct go_function *g, const struct go_override *o)
 {
 	bool is_coded = o->coded && f->machine == &machine_aarch64;
 
@@ -162,7 +163,7 @@ static void mark_known(struct overrides *m, const struct elf_file *f, const stru
 	if (o->rule.how == PACKED_SIGNAL)
 		add_trampoline(m, f, g->addr);
 	else if (o->rule.how != PACKED_NONE)
-		add(m, g->addr, g->sz, o->rule);
+		overrides_add(m, g->addr, g->sz, o->rule);
 	else if (o->coded == GOCODE_VDSO && f->machine == &machine_x86_64)
 		add_scanned(m, f, g);
 }
@@ -171,8 +172,8 @@ static void mark_function(struct overrides *m, const struct elf_file *f,
 			  const struct go_function *g)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (is_name(g->name, known[i].name))
-			mark_known(m, f, g, &known[i]);
+		if (overrides_is_name(g->name, known[i].name))
+			overrides_mark_known(m, f, g, &known[i]);
 }
 
 static void mark_symbols(struct overrides *m, const struct elf_file *f, const GElf_Shdr *table)
@@ -209,7 +210,7 @@ static void mark_listed(struct overrides *m, const struct elf_file *f)
 	gopclntab__free(&t);
 }
 
-static void find_go(struct overrides *m, const struct elf_file *f)
+static void overrides_find_go(struct overrides *m, const struct elf_file *f)
 {
 	GElf_Shdr table;
 
@@ -244,14 +245,14 @@ static void add_plt(struct overrides *m, const struct override_section *plt)
 	if (plt->sz < FIRST_SZ)
 		return;
 	if (first[0] != STP_X16_X30 && first[1] != STP_X16_X30) {
-		add(m, plt->vaddr, plt->sz, bare);
+		overrides_add(m, plt->vaddr, plt->sz, bare);
 		return;
 	}
 	pushed.cfa = 2;
 	before = first[0] == STP_X16_X30 ? 4 : 8;
-	add(m, plt->vaddr, before, bare);
-	add(m, plt->vaddr + before, FIRST_SZ - before, pushed);
-	add(m, plt->vaddr + FIRST_SZ, plt->sz - FIRST_SZ, bare);
+	overrides_add(m, plt->vaddr, before, bare);
+	overrides_add(m, plt->vaddr + before, FIRST_SZ - before, pushed);
+	overrides_add(m, plt->vaddr + FIRST_SZ, plt->sz - FIRST_SZ, bare);
 }
 
 /* ---- _init and _fini ----------------------------------------------------------------------------
@@ -259,7 +260,7 @@ static void add_plt(struct overrides *m, const struct override_section *plt)
 
 /* These sections are joined from pieces of the C library that have no CFI; between the first and
  * the last piece, 8 more bytes of stack are in use. */
-static void add_init(struct overrides *m, const struct override_section *s)
+static void overrides_add_init(struct overrides *m, const struct override_section *s)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t push[] = { 0x48, 0x83, 0xec, 0x08 };      /* sub $8,%rsp */
@@ -279,9 +280,9 @@ static void add_init(struct overrides *m, const struct override_section *s)
 	    memcmp(s->bytes + to - sizeof(push), pop, sizeof(pop)))
 		return;
 	pushed.cfa = 2;
-	add(m, s->vaddr, from, bare);
-	add(m, s->vaddr + from, to - from, pushed);
-	add(m, s->vaddr + to, 1, bare);
+	overrides_add(m, s->vaddr, from, bare);
+	overrides_add(m, s->vaddr + from, to - from, pushed);
+	overrides_add(m, s->vaddr + to, 1, bare);
 }
 
 /* ---- any file ---- */
@@ -294,7 +295,7 @@ static int by_vaddr(const void *a, const void *b)
 }
 
 /* If symbols overlap, the first one counts. */
-static void put_in_order(struct overrides *m)
+static void overrides_put_in_order(struct overrides *m)
 {
 	uint64_t end = 0;
 	size_t kept = 0;
@@ -314,7 +315,7 @@ static const struct {
 	const char *names[OVERRIDES_SECTIONS];
 	void (*add)(struct overrides *, const struct override_section *);
 } sections[] = {
-	{ &machine_x86_64, { ".init", ".fini" }, add_init },
+	{ &machine_x86_64, { ".init", ".fini" }, overrides_add_init },
 	{ &machine_aarch64, { ".plt" }, add_plt },
 };
 
@@ -335,11 +336,12 @@ void overrides__of_sections(struct overrides *m, const struct machine *machine,
 		for (size_t n = 0; n < OVERRIDES_SECTIONS; n++)
 			if (sections[i].machine == machine && all[n].sz)
 				sections[i].add(m, &all[n]);
-	put_in_order(m);
+	overrides_put_in_order(m);
 }
 
 /* A section that cannot be read counts as absent. */
-static void find_section(const struct elf_file *f, const char *name, struct override_section *s)
+static void overrides_find_section(const struct elf_file *f, const char *name,
+				   struct override_section *s)
 {
 	GElf_Shdr shdr;
 
@@ -357,9 +359,9 @@ void overrides__find(struct overrides *m, const struct elf_file *f)
 	const char *name;
 
 	*m = (struct overrides){ 0 };
-	find_go(m, f);
+	overrides_find_go(m, f);
 	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
-		find_section(f, name, &found[n]);
+		overrides_find_section(f, name, &found[n]);
 	overrides__of_sections(m, f->machine, found);
 }
 

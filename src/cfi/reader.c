@@ -10,13 +10,13 @@
  * right after a store of another size, which costs more than the rest of the function. */
 #define FOR_EACH static inline __attribute__((always_inline))
 
-FOR_EACH uint64_t address_of(const struct cfi_reader *r, const struct cursor *c)
+FOR_EACH uint64_t reader_address_of(const struct cfi_reader *r, const struct cursor *c)
 {
 	return r->section->vaddr + (uint64_t)(c->pos - r->section->data);
 }
 
 /* Reads a value without adding its base. */
-FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
+FOR_EACH uint64_t reader_read_value(struct cursor *c, uint8_t encoding)
 {
 	if ((encoding & 0x0f) == DW_EH_PE_sdata4) /* nearly always */
 		return (uint64_t)(int32_t)cursor__u32(c);
@@ -35,9 +35,10 @@ FOR_EACH uint64_t read_value(struct cursor *c, uint8_t encoding)
 }
 
 /* Reads a location. A base that is a section with unknown start is an error. */
-FOR_EACH uint64_t read_pointer(const struct cfi_reader *r, struct cursor *c, uint8_t encoding)
+FOR_EACH uint64_t reader_read_pointer(const struct cfi_reader *r, struct cursor *c,
+				      uint8_t encoding)
 {
-	uint64_t at = address_of(r, c), value = read_value(c, encoding);
+	uint64_t at = reader_address_of(r, c), value = reader_read_value(c, encoding);
 
 	if ((encoding & 0x70) == DW_EH_PE_pcrel)
 		return value + at;
@@ -52,7 +53,7 @@ static void skip_personality(struct cursor *c)
 
 	if ((encoding & 0x70) == DW_EH_PE_aligned)
 		c->err = true;
-	read_value(c, encoding);
+	reader_read_value(c, encoding);
 }
 
 /* Reads the data of one letter of the augmentation. */
@@ -68,7 +69,7 @@ static void read_letter(struct cursor *data, char letter, struct cfi_cie *cie)
 	}
 }
 
-static void read_augmentation(struct cursor *c, const char *letters, struct cfi_cie *cie)
+static void reader_read_augmentation(struct cursor *c, const char *letters, struct cfi_cie *cie)
 {
 	struct cursor data;
 	uint64_t sz;
@@ -89,7 +90,7 @@ static void read_augmentation(struct cursor *c, const char *letters, struct cfi_
 }
 
 /* Reads a CIE from its version to the end of the cursor. */
-static bool read_cie(struct cursor c, struct cfi_cie *cie)
+static bool reader_read_cie(struct cursor c, struct cfi_cie *cie)
 {
 	const char *augmentation;
 	uint8_t version;
@@ -110,20 +111,21 @@ static bool read_cie(struct cursor c, struct cfi_cie *cie)
 		cie->code_align = UINT32_MAX;
 	cie->data_align = cursor__sleb(&c);
 	cie->ra = version == 1 ? cursor__u8(&c) : cursor__uleb(&c);
-	read_augmentation(&c, augmentation, cie);
+	reader_read_augmentation(&c, augmentation, cie);
 	cie->instructions = c;
 	return !c.err;
 }
 
 /* One entry of the section. */
-struct entry {
+struct reader_entry {
 	struct cursor body; /* after the id */
 	uint64_t id;
 	uint64_t id_at; /* offset of the id in the section */
 	bool wide;	/* 64-bit DWARF */
 };
 
-FOR_EACH bool next_entry(const struct cfi_section *s, struct cursor *left, struct entry *e)
+FOR_EACH bool reader_next_entry(const struct cfi_section *s, struct cursor *left,
+				struct reader_entry *e)
 {
 	uint64_t sz = cursor__u32(left);
 	const uint8_t *body;
@@ -140,7 +142,7 @@ FOR_EACH bool next_entry(const struct cfi_section *s, struct cursor *left, struc
 	return true;
 }
 
-FOR_EACH bool is_cie(const struct cfi_section *s, const struct entry *e)
+FOR_EACH bool is_cie(const struct cfi_section *s, const struct reader_entry *e)
 {
 	if (s->eh)
 		return e->id == 0;
@@ -150,13 +152,13 @@ FOR_EACH bool is_cie(const struct cfi_section *s, const struct entry *e)
 bool cfi_reader__cie(const struct cfi_section *s, uint64_t at, struct cfi_cie *cie)
 {
 	struct cursor left = cursor__on(s->data, s->sz);
-	struct entry e;
+	struct reader_entry e;
 
-	return cursor__bytes(&left, at) && next_entry(s, &left, &e) && is_cie(s, &e) &&
-	       read_cie(e.body, cie);
+	return cursor__bytes(&left, at) && reader_next_entry(s, &left, &e) && is_cie(s, &e) &&
+	       reader_read_cie(e.body, cie);
 }
 
-FOR_EACH bool find_cie(struct cfi_reader *r, const struct entry *fde)
+FOR_EACH bool reader_find_cie(struct cfi_reader *r, const struct reader_entry *fde)
 {
 	uint64_t at = r->section->eh ? fde->id_at - fde->id : fde->id;
 
@@ -167,16 +169,16 @@ FOR_EACH bool find_cie(struct cfi_reader *r, const struct entry *fde)
 	return r->has_cie;
 }
 
-FOR_EACH bool read_fde(struct cfi_reader *r, const struct entry *e, struct cfi_fde *fde)
+FOR_EACH bool read_fde(struct cfi_reader *r, const struct reader_entry *e, struct cfi_fde *fde)
 {
 	struct cursor c = e->body;
 
-	if (!find_cie(r, e))
+	if (!reader_find_cie(r, e))
 		return false;
 	fde->cie = &r->cie;
 	fde->enough = UINT64_MAX;
-	fde->start = read_pointer(r, &c, r->cie.encoding);
-	fde->sz = read_value(&c, r->cie.encoding & 0x0f);
+	fde->start = reader_read_pointer(r, &c, r->cie.encoding);
+	fde->sz = reader_read_value(&c, r->cie.encoding & 0x0f);
 	if (r->cie.has_data)
 		cursor__bytes(&c, cursor__uleb(&c));
 	fde->instructions = c;
@@ -188,11 +190,11 @@ void cfi_reader__each(struct cfi_reader *r, cfi_fde_fn fn, void *arg)
 	const struct cfi_section *s = r->section;
 	struct cursor left = cursor__on(s->data, s->sz);
 	struct cfi_fde fde;
-	struct entry e;
+	struct reader_entry e;
 
 	while (cursor__left(&left)) {
 		fde.at = (uint64_t)(left.pos - s->data);
-		if (!next_entry(s, &left, &e))
+		if (!reader_next_entry(s, &left, &e))
 			break;
 		if (!is_cie(s, &e) && read_fde(r, &e, &fde))
 			fn(&fde, arg);
@@ -203,9 +205,9 @@ bool cfi_reader__fde(struct cfi_reader *r, uint64_t at, struct cfi_fde *fde)
 {
 	const struct cfi_section *s = r->section;
 	struct cursor left = cursor__on(s->data, s->sz);
-	struct entry e;
+	struct reader_entry e;
 
 	fde->at = at;
-	return cursor__bytes(&left, at) && next_entry(s, &left, &e) && !is_cie(s, &e) &&
+	return cursor__bytes(&left, at) && reader_next_entry(s, &left, &e) && !is_cie(s, &e) &&
 	       read_fde(r, &e, fde);
 }

@@ -29,12 +29,12 @@ bool rule_pool__full(const struct rule_pool *b)
 	return b->cnt == RULE_POOL_MAX || b->bytes > RULE_POOL_BYTES_MAX;
 }
 
-static bool is_equal(const struct full_rule *a, const struct full_rule *b)
+static bool rulepool_is_equal(const struct full_rule *a, const struct full_rule *b)
 {
 	return a->sz == b->sz && memcmp(a, b, a->sz) == 0;
 }
 
-static bool make_room(struct rule_pool *b)
+static bool rulepool_make_room(struct rule_pool *b)
 {
 	struct full_rule **rules = array__room(b->rules, b->cnt, &b->cap, sizeof(*rules));
 
@@ -46,12 +46,12 @@ static bool make_room(struct rule_pool *b)
 uint16_t rule_pool__add(struct rule_pool *b, const struct full_rule *rule)
 {
 	uint64_t hash = XXH3_64bits_withSeed(rule, rule->sz, seed__get());
-	uint32_t number = HASHINDEX_FIND(&b->index, hash, i, is_equal(b->rules[i], rule));
+	uint32_t number = HASHINDEX_FIND(&b->index, hash, i, rulepool_is_equal(b->rules[i], rule));
 	struct full_rule *copy;
 
 	if (number != HASHINDEX_NONE)
 		return (uint16_t)(number + 1);
-	if (rule_pool__full(b) || !make_room(b))
+	if (rule_pool__full(b) || !rulepool_make_room(b))
 		return 0;
 	copy = malloc(rule->sz);
 	if (!copy || hashindex__add(&b->index, hash, (uint32_t)b->cnt) != 0) {

@@ -24,8 +24,8 @@ void sigreturn__free(struct sigreturns *t)
 }
 
 /* Returns the offset of the code in [off, end), or UINT64_MAX if it is absent or unreadable. */
-static uint64_t search(struct sigreturns *t, const struct code_pattern *code, uint64_t off,
-		       uint64_t end)
+static uint64_t sigreturn_search(struct sigreturns *t, const struct code_pattern *code,
+				 uint64_t off, uint64_t end)
 {
 	for (; end - off >= code->sz; off += PIECE_SZ - (code->sz - 1)) {
 		size_t sz = end - off < PIECE_SZ ? end - off : PIECE_SZ;
@@ -64,7 +64,7 @@ bool sigreturn__find(void *arg, uint64_t off, uint64_t end, struct table_overrid
 	}
 	t->gaps_left--;
 	t->bytes_left -= sz;
-	off = search(t, code, off, off + sz);
+	off = sigreturn_search(t, code, off, off + sz);
 	if (off == UINT64_MAX)
 		return false;
 	*found = sigreturn__mark(t->file->machine, off);

@@ -17,7 +17,7 @@
 #define KNOWN_BITS 10
 #define ROWS_MIN   1024
 
-struct known_rule {
+struct table_known_rule {
 	uint64_t key; /* bits of the rule + 1; 0: free */
 	uint16_t id;
 };
@@ -26,13 +26,14 @@ struct maker {
 	const struct table_source *source;
 	struct cfi_reader readers[TABLE_SECTION_MAX];
 	uint32_t section; /* currently being read */
-	struct buf fdes;  /* uint64_t: see key_of() */
+	struct buf fdes;  /* uint64_t: see table_key_of() */
 	struct buf rules, pages;
 	struct cfi_table *table; /* with its rows; the other parts are added last */
 	struct table_row *rows;	 /* of the table */
 	uint32_t row_cnt, row_cap;
-	struct hashindex index;			  /* of rules */
-	struct known_rule known[1 << KNOWN_BITS]; /* direct-mapped cache in front of the index */
+	struct hashindex index; /* of rules */
+	struct table_known_rule
+		known[1 << KNOWN_BITS]; /* direct-mapped cache in front of the index */
 	uint64_t first_page;
 	uint64_t page_end; /* file offset up to which pages have been started */
 	struct table_rows made;
@@ -76,14 +77,14 @@ static uint16_t add_rule(struct maker *m, uint64_t bits)
 /* Nearly all rows have one of some hundred rules. */
 static inline uint16_t rule_id(struct maker *m, uint64_t bits)
 {
-	struct known_rule *k = &m->known[(bits * 0x9e3779b97f4a7c15u) >> (64 - KNOWN_BITS)];
+	struct table_known_rule *k = &m->known[(bits * 0x9e3779b97f4a7c15u) >> (64 - KNOWN_BITS)];
 
 	if (k->key != bits + 1)
-		*k = (struct known_rule){ bits + 1, add_rule(m, bits) };
+		*k = (struct table_known_rule){ bits + 1, add_rule(m, bits) };
 	return k->id;
 }
 
-static bool resize(struct maker *m, size_t sz)
+static bool table_resize(struct maker *m, size_t sz)
 {
 	struct cfi_table *t = realloc(m->table, sz);
 
@@ -96,7 +97,7 @@ static bool resize(struct maker *m, size_t sz)
 	return true;
 }
 
-__attribute__((noinline)) static bool grow_rows(struct maker *m, size_t cnt)
+__attribute__((noinline)) static bool table_grow_rows(struct maker *m, size_t cnt)
 {
 	uint32_t cap = m->row_cap ? m->row_cap : ROWS_MIN;
 
@@ -104,15 +105,15 @@ __attribute__((noinline)) static bool grow_rows(struct maker *m, size_t cnt)
 		cap *= 2;
 	if (cap > TABLE_ROW_MAX)
 		m->err = -E2BIG;
-	if (m->err || !resize(m, sizeof(*m->table) + cap * sizeof(*m->rows)))
+	if (m->err || !table_resize(m, sizeof(*m->table) + cap * sizeof(*m->rows)))
 		return false;
 	m->row_cap = cap;
 	return true;
 }
 
-static inline bool make_room(struct maker *m, size_t cnt)
+static inline bool table_make_room(struct maker *m, size_t cnt)
 {
-	return !m->err && (m->row_cap - m->row_cnt >= cnt || grow_rows(m, cnt));
+	return !m->err && (m->row_cap - m->row_cnt >= cnt || table_grow_rows(m, cnt));
 }
 
 /* Starts all pages up to that of `off`. They begin with the rule of the last row. */
@@ -126,15 +127,15 @@ static void begin_pages(struct maker *m, uint64_t off)
 		buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
 		if (m->page_end == off)
 			m->last = NO_RULE;
-		else if (make_room(m, 1))
+		else if (table_make_room(m, 1))
 			m->rows[m->row_cnt++] = (struct table_row){ 0, id };
 	}
 }
 
 /* Adds the rows of the current page, and skips those that change nothing. There is room for all.
  * Returns the first row after the page. */
-static const struct cfi_row *add_rows(struct maker *m, const struct cfi_row *row,
-				      const struct cfi_row *end)
+static const struct cfi_row *table_add_rows(struct maker *m, const struct cfi_row *row,
+					    const struct cfi_row *end)
 {
 	struct table_row *to = m->rows + m->row_cnt;
 	uint64_t page_end = m->page_end, last = m->last;
@@ -151,12 +152,13 @@ static const struct cfi_row *add_rows(struct maker *m, const struct cfi_row *row
 }
 
 /* Adds rows: each rule applies from its row on. The previous rule applies up to the first row. */
-static void set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
+static void table_set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
 {
 	const struct cfi_row *end = rows + cnt;
 	struct maker *m = arg;
 
-	while (make_room(m, (size_t)(end - rows)) && (rows = add_rows(m, rows, end)) < end)
+	while (table_make_room(m, (size_t)(end - rows)) &&
+	       (rows = table_add_rows(m, rows, end)) < end)
 		begin_pages(m, rows->at);
 }
 
@@ -173,7 +175,7 @@ static void set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
 
 _Static_assert(TABLE_SECTION_MAX <= 1 << (OFF_FROM - AT_BITS), "there is room for all sections");
 
-static uint64_t key_of(uint64_t off, uint32_t section, uint64_t at)
+static uint64_t table_key_of(uint64_t off, uint32_t section, uint64_t at)
 {
 	return off << OFF_FROM | (uint64_t)section << AT_BITS | at;
 }
@@ -188,10 +190,10 @@ static void take_fde(struct cfi_fde *fde, void *arg)
 	if (fde->start >= OFF_MAX || m->fdes.sz == TABLE_FDE_MAX * sizeof(*key))
 		m->err = -E2BIG;
 	else if ((key = (uint64_t *)(void *)buf__extend(&m->fdes, sizeof(*key))))
-		*key = key_of(fde->start, m->section, fde->at);
+		*key = table_key_of(fde->start, m->section, fde->at);
 }
 
-static void make_rows(struct maker *m, uint64_t key)
+static void table_make_rows(struct maker *m, uint64_t key)
 {
 	struct cfi_reader *r = &m->readers[(key & ((1u << OFF_FROM) - 1)) >> AT_BITS];
 	struct cfi_fde fde;
@@ -207,7 +209,7 @@ struct digit {
 	unsigned shift, bits;
 };
 
-static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, struct digit digit)
+static void table_sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, struct digit digit)
 {
 	uint32_t at[(1 << DIGIT_BITS_MAX) + 1]; /* where the next key with each digit goes */
 	uint64_t mask = (1u << digit.bits) - 1;
@@ -233,7 +235,7 @@ static unsigned count_bits(const uint64_t *keys, size_t cnt)
 
 /* Sorts keys that are in the order of their lower bits (radix sort). `spare` has room for as many
  * keys. */
-static void sort(uint64_t *keys, uint64_t *spare, size_t cnt)
+static void table_sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 {
 	unsigned bits = count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
 	struct digit digit = { OFF_FROM, (bits - 1) / digits + 1 };
@@ -242,7 +244,7 @@ static void sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 	for (; digits; digits--, digit.shift += digit.bits) {
 		uint64_t *swap = from;
 
-		sort_by_digit(from, to, cnt, digit);
+		table_sort_by_digit(from, to, cnt, digit);
 		from = to;
 		to = swap;
 	}
@@ -250,7 +252,7 @@ static void sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 		memcpy(keys, from, cnt * sizeof(*keys));
 }
 
-static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
+static void table_make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 {
 	uint64_t first = keys[0] >> OFF_FROM;
 
@@ -262,7 +264,7 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 	m->last = bits_of(PACKED_NONE);
 	rule_id(m, m->last);
 	for (size_t i = 0; i < cnt && !m->err; i++)
-		make_rows(m, keys[i]);
+		table_make_rows(m, keys[i]);
 	table_rows__finish(&m->made);
 	buf__append(&m->pages, &m->row_cnt, sizeof(m->row_cnt));
 }
@@ -270,23 +272,23 @@ static void make_in_order(struct maker *m, const uint64_t *keys, size_t cnt)
 #define ROWS_PER_KEY (sizeof(uint64_t) / sizeof(struct table_row))
 
 /* Sorts the FDEs in the memory of the rows, of which there will be more. */
-static void make_all(struct maker *m)
+static void table_make_all(struct maker *m)
 {
 	uint64_t *keys = (uint64_t *)(void *)m->fdes.data;
 	size_t cnt = m->fdes.sz / sizeof(*keys);
 
 	if (!cnt)
 		m->err = -ENOENT;
-	if (!make_room(m, cnt * ROWS_PER_KEY))
+	if (!table_make_room(m, cnt * ROWS_PER_KEY))
 		return;
-	sort(keys, (uint64_t *)(void *)m->rows, cnt);
-	make_in_order(m, keys, cnt);
+	table_sort(keys, (uint64_t *)(void *)m->rows, cnt);
+	table_make_in_order(m, keys, cnt);
 }
 
 /* ---- the block ----------------------------------------------------------------------------------
  */
 
-static uint64_t checksum(const struct cfi_table *t)
+static uint64_t table_checksum(const struct cfi_table *t)
 {
 	struct cfi_table head = *t;
 
@@ -296,18 +298,18 @@ static uint64_t checksum(const struct cfi_table *t)
 
 void cfi_table__seal(struct cfi_table *t)
 {
-	t->checksum = checksum(t);
+	t->checksum = table_checksum(t);
 }
 
 /* Appends pages and rules to the rows, which stay in place. */
-static struct cfi_table *assemble(struct maker *m)
+static struct cfi_table *table_assemble(struct maker *m)
 {
 	size_t rows_end = sizeof(struct cfi_table) + m->row_cnt * sizeof(*m->rows);
 	size_t sz = rows_end + m->pages.sz + m->rules.sz;
 	struct cfi_table *t;
 	uint8_t *end;
 
-	if (!resize(m, sz))
+	if (!table_resize(m, sz))
 		return NULL;
 	t = m->table;
 	m->table = NULL;
@@ -334,7 +336,7 @@ static int buffers_err(const struct maker *m)
 
 struct cfi_table *cfi_table__make(const struct table_source *source)
 {
-	struct maker m = { .source = source, .made = { .source = source, .set = set_rules } };
+	struct maker m = { .source = source, .made = { .source = source, .set = table_set_rules } };
 	struct cfi_table *t = NULL;
 
 	m.made.arg = &m;
@@ -345,11 +347,11 @@ struct cfi_table *cfi_table__make(const struct table_source *source)
 	if (!m.err)
 		m.err = buffers_err(&m);
 	if (!m.err)
-		make_all(&m);
+		table_make_all(&m);
 	if (!m.err)
 		m.err = buffers_err(&m);
 	if (!m.err)
-		t = assemble(&m);
+		t = table_assemble(&m);
 	buf__free(&m.fdes);
 	buf__free(&m.rules);
 	buf__free(&m.pages);
@@ -404,7 +406,7 @@ bool cfi_table__is_sound(const struct cfi_table *t, size_t sz, const struct buil
 	expected = sizeof(*t) + (uint64_t)t->row_cnt * sizeof(struct table_row) +
 		   ((uint64_t)t->page_cnt + 1) * sizeof(uint32_t) +
 		   (uint64_t)t->rule_cnt * sizeof(struct packed_rule);
-	return expected == sz && checksum(t) == t->checksum && rows_are_sound(t) &&
+	return expected == sz && table_checksum(t) == t->checksum && rows_are_sound(t) &&
 	       rules_are_sound(t);
 }
 

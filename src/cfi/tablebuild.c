@@ -38,7 +38,7 @@ static void gather_segments(struct gathered *g, const struct elf_file *f)
 }
 
 /* Checks the declared size before libelf decompresses the section. */
-static bool unpack(Elf_Scn *scn)
+static bool tablebuild_unpack(Elf_Scn *scn)
 {
 	GElf_Chdr chdr;
 
@@ -49,7 +49,7 @@ static bool unpack(Elf_Scn *scn)
 static uint8_t *read_unpacked(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz)
 {
 	Elf_Scn *scn = elf_getscn(elf_file__elf(f), section__idx(f, shdr));
-	Elf_Data *data = unpack(scn) ? elf_rawdata(scn, NULL) : NULL;
+	Elf_Data *data = tablebuild_unpack(scn) ? elf_rawdata(scn, NULL) : NULL;
 	uint8_t *copy = data && data->d_buf ? malloc(data->d_size) : NULL;
 
 	if (!copy)
@@ -119,7 +119,7 @@ static bool move_window(struct code_window *w, uint64_t off)
 }
 
 /* A table_code_fn. */
-static bool read_code(void *arg, uint64_t off, void *to, size_t sz)
+static bool tablebuild_read_code(void *arg, uint64_t off, void *to, size_t sz)
 {
 	struct code_window *w = arg;
 
@@ -146,7 +146,7 @@ static uint64_t gathered__digest(const struct gathered *g)
 	return digest;
 }
 
-static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
+static struct cfi_table *tablebuild_make(struct gathered *g, const struct elf_file *f)
 {
 	struct sigreturns search = sigreturn__in(f, elf_file__read, GAPS_MAX);
 	struct table_source source = { .machine = f->machine,
@@ -165,7 +165,7 @@ static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
 
 	source.code_arg = malloc(sizeof(struct code_window));
 	if (source.code_arg && table_source__may_read_code(g->segments, g->segment_cnt)) {
-		source.read_code = read_code;
+		source.read_code = tablebuild_read_code;
 		*(struct code_window *)source.code_arg = (struct code_window){ .file = f };
 	}
 	overrides__find(&marks, f);
@@ -177,7 +177,7 @@ static struct cfi_table *make(struct gathered *g, const struct elf_file *f)
 	return errno = err, t;
 }
 
-static void gather(struct gathered *g, const struct elf_file *f)
+static void tablebuild_gather(struct gathered *g, const struct elf_file *f)
 {
 	gather_segments(g, f);
 	gather_section(g, f, ".eh_frame", true);
@@ -200,8 +200,8 @@ struct cfi_table *cfi_table__of_file(struct elf_file *f)
 
 	if (!f->machine)
 		return errno = ENOTSUP, NULL;
-	gather(&g, f);
-	t = make(&g, f);
+	tablebuild_gather(&g, f);
+	t = tablebuild_make(&g, f);
 	err = errno;
 	gathered__free(&g);
 	errno = err;
@@ -213,7 +213,7 @@ uint64_t cfi_table__digest(const struct elf_file *f)
 	struct gathered g = { 0 };
 	uint64_t digest;
 
-	gather(&g, f);
+	tablebuild_gather(&g, f);
 	digest = gathered__digest(&g);
 	gathered__free(&g);
 	return digest;
@@ -222,7 +222,8 @@ uint64_t cfi_table__digest(const struct elf_file *f)
 /* ---- lazy tables --------------------------------------------------------------------------------
  */
 
-static bool find_section(const struct section_headers *h, const char *name, struct lazy_section *s)
+static bool tablebuild_find_section(const struct section_headers *h, const char *name,
+				    struct lazy_section *s)
 {
 	const Elf64_Shdr *shdr = section_headers__find(h, name);
 
@@ -234,7 +235,7 @@ static bool find_section(const struct section_headers *h, const char *name, stru
 
 /* Returns whether the file has frames that the search table does not cover, or functions that get
  * overrides. */
-static bool has_more(const struct section_headers *h)
+static bool tablebuild_has_more(const struct section_headers *h)
 {
 	return section_headers__find(h, ".debug_frame") || section_headers__find(h, ".gopclntab") ||
 	       section_headers__find(h, ".data.rel.ro.gopclntab") ||
@@ -249,13 +250,14 @@ struct lazy_table *lazy_table__of_file(const struct elf_file *f, struct lazy_rea
 	const char *name;
 	int err = section_headers__read(&h, f, reader.read);
 
-	if (!err && (!find_section(&h, ".eh_frame_hdr", &s.hdr) ||
-		     !find_section(&h, ".eh_frame", &s.frames) || has_more(&h)))
+	if (!err &&
+	    (!tablebuild_find_section(&h, ".eh_frame_hdr", &s.hdr) ||
+	     !tablebuild_find_section(&h, ".eh_frame", &s.frames) || tablebuild_has_more(&h)))
 		err = -EINVAL;
 	if (err)
 		return errno = -err, NULL;
 	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
-		find_section(&h, name, &s.marked[n]);
+		tablebuild_find_section(&h, name, &s.marked[n]);
 	g.segment_cnt = 0;
 	gather_segments(&g, f);
 	s.segments = g.segments;

@@ -78,7 +78,7 @@ void table_cache__put(struct table_cache *c)
 	free(c);
 }
 
-static void name_of(const struct build_id *id, char name[NAME_SZ])
+static void tablecache_name_of(const struct build_id *id, char name[NAME_SZ])
 {
 	for (size_t i = 0; i < id->sz; i++)
 		snprintf(name + 2 * i, 3, "%02x", id->bytes[i]);
@@ -88,7 +88,7 @@ static void name_of(const struct build_id *id, char name[NAME_SZ])
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-static const struct cfi_table *map(int fd, const struct build_id *id)
+static const struct cfi_table *tablecache_map(int fd, const struct build_id *id)
 {
 	struct stat st;
 	void *at;
@@ -115,11 +115,11 @@ const struct cfi_table *table_cache__load(const struct table_cache *c, const str
 
 	if (!id->sz)
 		return NULL;
-	name_of(id, name);
+	tablecache_name_of(id, name);
 	fd = openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	t = map(fd, id);
+	t = tablecache_map(fd, id);
 	close(fd);
 	return t;
 }
@@ -129,7 +129,7 @@ void table_cache__unmap(const struct cfi_table *t)
 	munmap((void *)t, t->sz);
 }
 
-struct entry {
+struct tablecache_entry {
 	char name[TEMP_SZ];
 	struct timespec used;
 	off_t sz;
@@ -137,8 +137,8 @@ struct entry {
 
 static int longest_unused(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct entry *)a)->used;
-	const struct timespec *y = &((const struct entry *)b)->used;
+	const struct timespec *x = &((const struct tablecache_entry *)a)->used;
+	const struct timespec *y = &((const struct tablecache_entry *)b)->used;
 
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec < y->tv_sec ? -1 : 1;
@@ -147,11 +147,12 @@ static int longest_unused(const void *a, const void *b)
 
 /* Lists all tables in the folder, including temporary files. Sets `*cnt`; the caller frees the
  * result. */
-static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
+static struct tablecache_entry *tablecache_list(const struct table_cache *c, size_t *cnt,
+						size_t *sz)
 {
 	int fd = openat(c->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct entry *entries = NULL, *more;
+	struct tablecache_entry *entries = NULL, *more;
 	struct dirent *d;
 	struct stat st;
 
@@ -174,10 +175,10 @@ static struct entry *list(const struct table_cache *c, size_t *cnt, size_t *sz)
 	return entries;
 }
 
-static void trim(struct table_cache *c)
+static void tablecache_trim(struct table_cache *c)
 {
 	size_t cnt;
-	struct entry *entries = list(c, &cnt, &c->sz);
+	struct tablecache_entry *entries = tablecache_list(c, &cnt, &c->sz);
 
 	c->listed = true;
 	if (c->sz > c->max_sz)
@@ -216,7 +217,7 @@ int table_cache__store(struct table_cache *c, const struct cfi_table *t)
 
 	if (!t->build_id.sz)
 		return -EINVAL;
-	name_of(&t->build_id, name);
+	tablecache_name_of(&t->build_id, name);
 	snprintf(temp, sizeof(temp), "%s" TEMP ".%d", name, (int)getpid());
 	unlinkat(c->dir_fd, temp, 0); /* left by a killed process */
 	fd = openat(c->dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -232,7 +233,7 @@ int table_cache__store(struct table_cache *c, const struct cfi_table *t)
 	pthread_mutex_lock(&c->lock);
 	c->sz += err ? 0 : t->sz;
 	if (!c->listed || c->sz > c->max_sz)
-		trim(c);
+		tablecache_trim(c);
 	pthread_mutex_unlock(&c->lock);
 	return err;
 }

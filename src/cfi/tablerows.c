@@ -10,8 +10,8 @@
 #define ALIGNMENT_GAP	 16
 #define INSTRUCTIONS_MAX (256u << 10) /* bytes of one FDE */
 
-__attribute__((noinline)) static const struct table_override *find_mark(struct table_rows *r,
-									uint64_t from, uint64_t to)
+__attribute__((noinline)) static const struct table_override *tablerows_find_mark(
+	struct table_rows *r, uint64_t from, uint64_t to)
 {
 	const struct table_source *s = r->source;
 
@@ -23,10 +23,10 @@ __attribute__((noinline)) static const struct table_override *find_mark(struct t
 
 /* Returns the first override that ends after `from`, if it begins before `to`. Calls must have
  * ascending places. Nearly all places are far from any override. */
-static inline const struct table_override *next_mark(struct table_rows *r, uint64_t from,
-						     uint64_t to)
+static inline const struct table_override *tablerows_next_mark(struct table_rows *r, uint64_t from,
+							       uint64_t to)
 {
-	return r->mark_off < to ? find_mark(r, from, to) : NULL;
+	return r->mark_off < to ? tablerows_find_mark(r, from, to) : NULL;
 }
 
 static void set_rule(struct table_rows *r, uint64_t from, struct packed_rule rule)
@@ -35,11 +35,12 @@ static void set_rule(struct table_rows *r, uint64_t from, struct packed_rule rul
 }
 
 /* Sets the rule in [from, to), with the overrides on top. */
-static void set_rules(struct table_rows *r, uint64_t from, uint64_t to, struct packed_rule rule)
+static void tablerows_set_rules(struct table_rows *r, uint64_t from, uint64_t to,
+				struct packed_rule rule)
 {
 	const struct table_override *mark;
 
-	while (from < to && (mark = next_mark(r, from, to))) {
+	while (from < to && (mark = tablerows_next_mark(r, from, to))) {
 		if (mark->off > from)
 			set_rule(r, from, rule);
 		from = mark->off > from ? mark->off : from;
@@ -52,7 +53,7 @@ static void set_rules(struct table_rows *r, uint64_t from, uint64_t to, struct p
 
 /* Drops the part of an FDE's rows before r->end, which belongs to another FDE. Returns the number
  * of remaining rows, at least one. */
-static size_t trim(const struct table_rows *r, struct cfi_row **rows, size_t cnt)
+static size_t tablerows_trim(const struct table_rows *r, struct cfi_row **rows, size_t cnt)
 {
 	for (; cnt > 1 && (*rows)[1].at <= r->end; cnt--)
 		++*rows;
@@ -61,19 +62,20 @@ static size_t trim(const struct table_rows *r, struct cfi_row **rows, size_t cnt
 	return cnt;
 }
 
-static void take_rows(struct cfi_row *rows, size_t cnt, uint64_t end, void *arg)
+static void tablerows_take_rows(struct cfi_row *rows, size_t cnt, uint64_t end, void *arg)
 {
 	struct table_rows *r = arg;
 
 	if (end <= r->end)
 		return;
 	if (rows->at < r->end)
-		cnt = trim(r, &rows, cnt);
-	if (!next_mark(r, rows->at, end))
+		cnt = tablerows_trim(r, &rows, cnt);
+	if (!tablerows_next_mark(r, rows->at, end))
 		r->set(rows, cnt, r->arg);
 	else
 		for (size_t i = 0; i < cnt; i++)
-			set_rules(r, rows[i].at, i + 1 < cnt ? rows[i + 1].at : end, rows[i].rule);
+			tablerows_set_rules(r, rows[i].at, i + 1 < cnt ? rows[i + 1].at : end,
+					    rows[i].rule);
 	r->end = end;
 }
 
@@ -121,8 +123,8 @@ static bool is_padding(const struct table_rows *r, uint64_t to, const struct gap
 
 /* Searches a trampoline. Trampolines of x86-64 in gaps of at most ALIGNMENT_GAP bytes have
  * call-frame information. */
-static bool find_trampoline(const struct table_rows *r, uint64_t from, uint64_t to,
-			    struct table_override *found)
+static bool tablerows_find_trampoline(const struct table_rows *r, uint64_t from, uint64_t to,
+				      struct table_override *found)
 {
 	const struct table_source *s = r->source;
 
@@ -138,10 +140,10 @@ __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to
 	uint64_t from = r->end;
 	struct table_override found;
 
-	while (from < to && find_trampoline(r, from, to, &found)) {
+	while (from < to && tablerows_find_trampoline(r, from, to, &found)) {
 		struct packed_rule before = found.rule;
 
-		set_rules(r, from, found.off - 1, none);
+		tablerows_set_rules(r, from, found.off - 1, none);
 		before.flags = PACKED_CALLERS_ONLY;
 		set_rule(r, found.off - 1, before);
 		set_rule(r, found.off, found.rule);
@@ -149,7 +151,7 @@ __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to
 		padding = false;
 	}
 	if (!padding)
-		set_rules(r, from, to, none);
+		tablerows_set_rules(r, from, to, none);
 }
 
 /* A planted return address points to the start of __start_context, and the walk looks up the byte
@@ -165,7 +167,8 @@ void table_rows__gap(struct table_rows *r, uint64_t to)
 {
 	struct gap_code code;
 	bool has_code = read_gap(r, to, &code);
-	bool padding = is_padding(r, to, has_code ? &code : NULL) && !next_mark(r, r->end, to);
+	bool padding =
+		is_padding(r, to, has_code ? &code : NULL) && !tablerows_next_mark(r, r->end, to);
 
 	if (!padding || machine__links(r->source->machine))
 		fill_gap(r, to, padding);
@@ -192,7 +195,7 @@ bool table_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t
 
 /* Converts the part of an address range that is in its first segment. Returns false if there is
  * none. */
-static bool place(const struct table_source *source, uint64_t *start, uint64_t *sz)
+static bool tablerows_place(const struct table_source *source, uint64_t *start, uint64_t *sz)
 {
 	const struct table_segment *s = find_segment(source, *start);
 	uint64_t in;
@@ -215,7 +218,7 @@ size_t table_rows__marks(const struct table_source *source, const struct overrid
 		struct table_override mark = { m->marks[i].vaddr, m->marks[i].sz,
 					       wide_rule__packed(&m->marks[i].rule) };
 
-		if (!place(source, &mark.off, &mark.sz) || mark.off < end)
+		if (!tablerows_place(source, &mark.off, &mark.sz) || mark.off < end)
 			continue;
 		marks[cnt++] = mark;
 		end = mark.off + mark.sz;
@@ -226,7 +229,7 @@ size_t table_rows__marks(const struct table_source *source, const struct overrid
 bool table_rows__place(const struct table_source *source, struct cfi_fde *fde)
 {
 	return cursor__left(&fde->instructions) <= INSTRUCTIONS_MAX &&
-	       place(source, &fde->start, &fde->sz);
+	       tablerows_place(source, &fde->start, &fde->sz);
 }
 
 #define START_CONTEXT_SZ_MAX 64 /* bytes of the whole function */
@@ -250,13 +253,13 @@ void table_rows__fde(struct table_rows *r, const struct cfi_fde *fde)
 	if (r->end && fde->start > r->end)
 		table_rows__gap(r, fde->start);
 	if (is_start_context(r, fde))
-		take_rows(&root, 1, fde->start + fde->sz, r);
+		tablerows_take_rows(&root, 1, fde->start + fde->sz, r);
 	else
-		cfi_fde__rows(fde, r->source->machine, take_rows, r);
+		cfi_fde__rows(fde, r->source->machine, tablerows_take_rows, r);
 }
 
 /* Returns the end of the segment with the last row. */
-static uint64_t end_of_code(const struct table_rows *r)
+static uint64_t tablerows_end_of_code(const struct table_rows *r)
 {
 	for (size_t i = 0; i < r->source->segment_cnt; i++) {
 		const struct table_segment *s = &r->source->segments[i];
@@ -269,6 +272,6 @@ static uint64_t end_of_code(const struct table_rows *r)
 
 void table_rows__finish(struct table_rows *r)
 {
-	table_rows__gap(r, end_of_code(r) + ALIGNMENT_GAP +
+	table_rows__gap(r, tablerows_end_of_code(r) + ALIGNMENT_GAP +
 				   1); /* larger than any padding, so that the gap counts as code */
 }

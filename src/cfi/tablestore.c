@@ -30,19 +30,19 @@ struct making {
 };
 
 /* Memory of tables and lazy tables. A file may outlive the store: the last reference frees it. */
-struct held {
+struct tablestore_held {
 	size_t sz, indexed;
 	unsigned refs; /* one of the store, one of each slot */
 };
 
-struct slot {
+struct tablestore_slot {
 	struct table_slot seen;
 	bool mapped;		  /* the table is from the cache */
 	bool asked;		  /* the table has been requested */
 	uint64_t retry_ns;	  /* a worker failed: request it again after this time; 0: no */
 	struct lazy_table *index; /* until there is a table; NULL: none */
 	size_t answers;		  /* of the lazy table */
-	struct held *held;
+	struct tablestore_held *held;
 	struct elf_attachment *at; /* where it is attached */
 };
 
@@ -51,7 +51,7 @@ struct table_store {
 	struct jobs *jobs;
 	struct page_cache *pages; /* of files that have a lazy table */
 	uint64_t last_id;
-	struct held *held;
+	struct tablestore_held *held;
 	struct table_store_stats stats;
 };
 
@@ -59,7 +59,8 @@ struct table_store {
  */
 
 /* Returns the cached table if it was made from the present contents of the file, else NULL. */
-static const struct cfi_table *load(const struct table_cache *c, const struct elf_file *own)
+static const struct cfi_table *tablestore_load(const struct table_cache *c,
+					       const struct elf_file *own)
 {
 	const struct cfi_table *t = table_cache__load(c, &own->build_id);
 
@@ -75,11 +76,11 @@ static bool is_cached(const struct making *m, const struct elf_file *f)
 	return m->cache && f->trusted && f->build_id.sz;
 }
 
-static void make(struct making *m, struct elf_file *own)
+static void tablestore_make(struct making *m, struct elf_file *own)
 {
 	struct cfi_table *table;
 
-	m->table = is_cached(m, own) ? load(m->cache, own) : NULL;
+	m->table = is_cached(m, own) ? tablestore_load(m->cache, own) : NULL;
 	m->mapped = m->table;
 	if (m->table || !m->whole)
 		return;
@@ -90,20 +91,20 @@ static void make(struct making *m, struct elf_file *own)
 }
 
 /* Opens the file again: libelf handles must not be shared by threads. */
-static void make_here(struct making *m)
+static void tablestore_make_here(struct making *m)
 {
 	struct elf_file *own = elf_file__new(m->file_like.fd, m->file_like.path);
 
 	m->file_like.fd = -1;
 	if (own) {
 		own->trusted &= m->file_like.trusted;
-		make(m, own);
+		tablestore_make(m, own);
 	}
 	elf_file__put(own);
 }
 
-/* Like make(), with a worker that reads the file. */
-static void make_there(struct making *m)
+/* Like tablestore_make(), with a worker that reads the file. */
+static void tablestore_make_there(struct making *m)
 {
 	const struct elf_file *f = &m->file_like;
 	const struct cfi_table *cached =
@@ -122,17 +123,17 @@ static void make_there(struct making *m)
 		table_cache__store(m->cache, table);
 }
 
-static void work(struct job *job)
+static void tablestore_work(struct job *job)
 {
 	struct making *m = (struct making *)job;
 
 	if (m->workers)
-		make_there(m);
+		tablestore_make_there(m);
 	else
-		make_here(m);
+		tablestore_make_here(m);
 }
 
-static void drop_table(const struct cfi_table *t, bool mapped)
+static void tablestore_drop_table(const struct cfi_table *t, bool mapped)
 {
 	if (t && mapped)
 		table_cache__unmap(t);
@@ -143,13 +144,13 @@ static void drop_table(const struct cfi_table *t, bool mapped)
 /* ---- slots --------------------------------------------------------------------------------------
  */
 
-static void held__put(struct held *h)
+static void held__put(struct tablestore_held *h)
 {
 	if (--h->refs == 0)
 		free(h);
 }
 
-static void slot__drop_index(struct slot *slot)
+static void slot__drop_index(struct tablestore_slot *slot)
 {
 	if (!slot->index)
 		return;
@@ -162,24 +163,24 @@ static void slot__drop_index(struct slot *slot)
 
 static void slot__free(void *data)
 {
-	struct slot *slot = data;
+	struct tablestore_slot *slot = data;
 
 	slot__drop_index(slot);
 	if (slot->seen.table)
 		slot->held->sz -= slot->seen.table->sz;
-	drop_table(slot->seen.table, slot->mapped);
+	tablestore_drop_table(slot->seen.table, slot->mapped);
 	held__put(slot->held);
 	free(slot);
 }
 
 /* Takes a finished table. A table that exceeds the limit of the file's owner is dropped. */
-static void adopt(struct table_store *t, struct elf_file *file, const struct cfi_table *table,
-		  bool mapped)
+static void tablestore_adopt(struct table_store *t, struct elf_file *file,
+			     const struct cfi_table *table, bool mapped)
 {
-	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
 	if (table && !elf_file__hold(file, table->sz)) {
-		drop_table(table, mapped);
+		tablestore_drop_table(table, mapped);
 		table = NULL;
 	}
 	t->stats.made += table && !mapped;
@@ -196,7 +197,8 @@ static void adopt(struct table_store *t, struct elf_file *file, const struct cfi
 }
 
 /* Makes no lazy table if that would block, or exceed the limit of the file's owner. */
-static void make_index(struct table_store *t, struct elf_file *file, struct slot *slot)
+static void tablestore_make_index(struct table_store *t, struct elf_file *file,
+				  struct tablestore_slot *slot)
 {
 	struct lazy_reader reader = { elf_file__read_now, t->pages };
 	struct lazy_table *index = lazy_table__of_file(file, reader);
@@ -218,7 +220,7 @@ static void making__free(struct making *m)
 {
 	if (m->file_like.fd >= 0)
 		close(m->file_like.fd);
-	drop_table(m->table, m->mapped);
+	tablestore_drop_table(m->table, m->mapped);
 	table_cache__put(m->cache);
 	workers__put(m->workers);
 	elf_file__put(m->file);
@@ -226,17 +228,17 @@ static void making__free(struct making *m)
 	free(m);
 }
 
-static void done(struct job *job)
+static void tablestore_done(struct job *job)
 {
 	struct making *m = (struct making *)job;
-	struct slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
+	struct tablestore_slot *slot = m->file->slots[ELF_SLOT_TABLE].data;
 
 	m->tables->stats.pending--;
 	if (m->failed && m->whole)
 		slot->retry_ns = monotonic__ns() + RETRY_NS;
 	/* A busy file may request its table again before the cache has answered. */
 	if (!slot->seen.table && (m->table || m->whole)) {
-		adopt(m->tables, m->file, m->table, m->mapped);
+		tablestore_adopt(m->tables, m->file, m->table, m->mapped);
 		m->table = NULL;
 	}
 	making__free(m);
@@ -244,7 +246,7 @@ static void done(struct job *job)
 
 static struct making *making__new(struct table_store *t, struct elf_file *file, bool whole)
 {
-	const struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	const struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 	struct making *m = calloc(1, sizeof(*m));
 
 	if (!m)
@@ -252,8 +254,8 @@ static struct making *making__new(struct table_store *t, struct elf_file *file, 
 	m->job = (struct job){ .rank = file->trusted && !slot->index ? JOB_NEXT : JOB_LAST,
 			       .lane = file->dev,
 			       .crowd = file->crowd,
-			       .work = work,
-			       .done = done };
+			       .work = tablestore_work,
+			       .done = tablestore_done };
 	m->tables = t;
 	m->whole = whole;
 	m->cache = table_cache__get(t->cache);
@@ -271,7 +273,7 @@ static struct making *making__new(struct table_store *t, struct elf_file *file, 
 	return NULL;
 }
 
-static void submit(struct table_store *t, struct elf_file *file, bool whole)
+static void tablestore_submit(struct table_store *t, struct elf_file *file, bool whole)
 {
 	struct making *m = making__new(t, file, whole);
 
@@ -283,38 +285,40 @@ static void submit(struct table_store *t, struct elf_file *file, bool whole)
 	jobs__submit(t->jobs, &m->job);
 }
 
-static void ask_for_table(struct table_store *t, struct elf_file *file)
+static void tablestore_ask_for_table(struct table_store *t, struct elf_file *file)
 {
-	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
 	if (!slot->asked)
-		submit(t, file, true);
+		tablestore_submit(t, file, true);
 	slot->asked = true;
 }
 
 /* Requests the table again, some time after a worker failed. */
-static void ask_once_more(struct table_store *t, struct elf_file *file, struct slot *slot)
+static void ask_once_more(struct table_store *t, struct elf_file *file,
+			  struct tablestore_slot *slot)
 {
 	if (!slot->retry_ns || monotonic__ns() < slot->retry_ns)
 		return;
 	slot->retry_ns = 0;
 	slot->asked = false;
-	ask_for_table(t, file);
+	tablestore_ask_for_table(t, file);
 }
 
-static void meet(struct table_store *t, struct elf_file *file, struct slot *slot)
+static void tablestore_meet(struct table_store *t, struct elf_file *file,
+			    struct tablestore_slot *slot)
 {
-	make_index(t, file, slot);
+	tablestore_make_index(t, file, slot);
 	if (!slot->index)
-		ask_for_table(t, file);
+		tablestore_ask_for_table(t, file);
 	else if (t->cache && file->trusted)
-		submit(t, file, false);
+		tablestore_submit(t, file, false);
 }
 
 const struct table_slot *table_store__ask(struct table_store *t, struct elf_file *file)
 {
 	struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
-	struct slot *slot = calloc(1, sizeof(*slot));
+	struct tablestore_slot *slot = calloc(1, sizeof(*slot));
 
 	if (!slot)
 		return NULL;
@@ -324,9 +328,9 @@ const struct table_slot *table_store__ask(struct table_store *t, struct elf_file
 	t->held->refs++;
 	*a = (struct elf_attachment){ .data = slot, .free = slot__free };
 	if (file->fd < 0) /* the vdso: small, and cannot be opened again */
-		adopt(t, file, cfi_table__of_file(file), false);
+		tablestore_adopt(t, file, cfi_table__of_file(file), false);
 	else
-		meet(t, file, slot);
+		tablestore_meet(t, file, slot);
 	return &slot->seen;
 }
 
@@ -334,7 +338,7 @@ bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t of
 		       struct packed_rule *rule)
 {
 	const struct lazy_query query = { file, elf_file__read_now, off };
-	struct slot *slot = file->slots[ELF_SLOT_TABLE].data;
+	struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
 	if (slot->seen.table)
 		*rule = cfi_table__at(slot->seen.table, off);
@@ -345,11 +349,11 @@ bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t of
 		return false;
 	if (lazy_table__rule(slot->index, &query, rule)) {
 		slot__drop_index(slot);
-		ask_for_table(t, file);
+		tablestore_ask_for_table(t, file);
 		return false;
 	}
 	if (++slot->answers == lazy_table__worth(slot->index))
-		ask_for_table(t, file);
+		tablestore_ask_for_table(t, file);
 	return true;
 }
 

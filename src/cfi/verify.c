@@ -60,12 +60,12 @@ struct cie {
 	bool has_data;	  /* FDEs have augmentation data */
 };
 
-static void set(uint8_t *bits, size_t i)
+static void verify_set(uint8_t *bits, size_t i)
 {
 	bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-static bool is_set(const uint8_t *bits, size_t i)
+static bool verify_is_set(const uint8_t *bits, size_t i)
 {
 	return bits[i / 8] >> i % 8 & 1;
 }
@@ -142,7 +142,7 @@ static bool check_instructions(const struct checker *k, const struct cie *cie)
 /* ---- entries ---- */
 
 /* Reads the data of one letter of the augmentation. */
-static bool read_augmentation(struct cursor *data, char letter, struct cie *cie)
+static bool verify_read_augmentation(struct cursor *data, char letter, struct cie *cie)
 {
 	uint8_t encoding;
 
@@ -160,7 +160,7 @@ static bool read_augmentation(struct cursor *data, char letter, struct cie *cie)
 }
 
 /* Reads a CIE from its version; leaves the cursor at its instructions. */
-static bool read_cie(struct cursor *c, struct cie *cie)
+static bool verify_read_cie(struct cursor *c, struct cie *cie)
 {
 	uint8_t version = cursor__u8(c);
 	const char *augmentation = cursor__str(c);
@@ -183,7 +183,7 @@ static bool read_cie(struct cursor *c, struct cie *cie)
 	sz = cursor__uleb(c);
 	data = cursor__on(c->pos, sz < cursor__left(c) ? sz : cursor__left(c));
 	while (*++augmentation)
-		if (!read_augmentation(&data, *augmentation, cie))
+		if (!verify_read_augmentation(&data, *augmentation, cie))
 			return false;
 	cursor__bytes(c, sz);
 	return !c->err && !data.err;
@@ -193,29 +193,29 @@ static bool check_cie(struct checker *k, size_t start)
 {
 	struct cie cie;
 
-	set(k->starts.cie, start);
-	return read_cie(&k->c, &cie) && check_instructions(k, &cie);
+	verify_set(k->starts.cie, start);
+	return verify_read_cie(&k->c, &cie) && check_instructions(k, &cie);
 }
 
 /* Reads the CIE, which must precede its FDEs and has been checked. */
-static bool find_cie(const struct checker *k, uint64_t start, struct cie *cie)
+static bool verify_find_cie(const struct checker *k, uint64_t start, struct cie *cie)
 {
 	struct cursor c = cursor__on(k->section->data, k->section->sz);
 
-	if (start >= k->section->sz || !is_set(k->starts.cie, start))
+	if (start >= k->section->sz || !verify_is_set(k->starts.cie, start))
 		return false;
 	cursor__bytes(&c, start);
 	cursor__bytes(&c, cursor__u32(&c) == UINT32_MAX ? 16 : 4); /* length, id */
-	return read_cie(&c, cie);
+	return verify_read_cie(&c, cie);
 }
 
 static bool check_fde(struct checker *k, size_t start, uint64_t cie_start)
 {
 	struct cie cie;
 
-	if (!find_cie(k, cie_start, &cie))
+	if (!verify_find_cie(k, cie_start, &cie))
 		return false;
-	set(k->starts.fde, start);
+	verify_set(k->starts.fde, start);
 	cursor__bytes(&k->c, 2 * location_sz(cie.encoding));
 	if (cie.has_data)
 		cursor__bytes(&k->c, cursor__uleb(&k->c));
@@ -224,7 +224,7 @@ static bool check_fde(struct checker *k, size_t start, uint64_t cie_start)
 
 /* Checks one entry and moves `*left` after it. At the end, which may be a length of 0 in .eh_frame,
  * `*left` is empty. */
-static bool check_entry(struct checker *k, struct cursor *left)
+static bool verify_check_entry(struct checker *k, struct cursor *left)
 {
 	size_t start = (size_t)(left->pos - k->section->data), id_at;
 	uint64_t sz = cursor__u32(left), id;
@@ -251,7 +251,7 @@ static bool check_entry(struct checker *k, struct cursor *left)
 
 /* Checks for version 1, the usual encodings, and entries { location, FDE } relative to the table's
  * own address. */
-static bool check_table(const struct checker *k, const struct cfi_section *hdr)
+static bool verify_check_table(const struct checker *k, const struct cfi_section *hdr)
 {
 	struct cursor c = cursor__on(hdr->data, hdr->sz);
 	uint32_t usual = 1 | DW_EH_PE_pcrel << 8 | DW_EH_PE_sdata4 << 8 | DW_EH_PE_udata4 << 16 |
@@ -269,7 +269,7 @@ static bool check_table(const struct checker *k, const struct cfi_section *hdr)
 
 		cursor__u32(&c);
 		fde = hdr->vaddr + (uint64_t)(int32_t)cursor__u32(&c) - frames;
-		if (fde >= k->section->sz || !is_set(k->starts.fde, fde))
+		if (fde >= k->section->sz || !verify_is_set(k->starts.fde, fde))
 			return false;
 	}
 	return true;
@@ -286,9 +286,9 @@ static bool check_section(const struct cfi_section *s, const struct cfi_section 
 	k.starts.fde = calloc(1, s->sz / 8 + 1);
 	sane = k.starts.cie && k.starts.fde;
 	while (sane && cursor__left(&left))
-		sane = check_entry(&k, &left);
+		sane = verify_check_entry(&k, &left);
 	if (sane && hdr)
-		sane = check_table(&k, hdr);
+		sane = verify_check_table(&k, hdr);
 	free(k.starts.cie);
 	free(k.starts.fde);
 	return sane;

@@ -9,7 +9,7 @@
 #include "stacks/origin.h"
 #include "collector/privileges.h"
 
-static int fail(int err)
+static int census_fail(int err)
 {
 	log__error("cannot start: %s", strerror(err));
 	return -err;
@@ -47,14 +47,14 @@ int census__init(struct census *c)
 	*c = (struct census){ 0 };
 	err = start_jobs(c);
 	if (err)
-		return fail(err);
+		return census_fail(err);
 	if (c->jobs)
 		c->processes = process_table__new(&(struct process_options){
 			.jobs = c->jobs, .proc = "/proc", .identify = origin__of });
-	return c->processes ? 0 : fail(errno);
+	return c->processes ? 0 : census_fail(errno);
 }
 
-static void *read_all(void *arg)
+static void *census_read_all(void *arg)
 {
 	struct census *c = arg;
 
@@ -65,10 +65,10 @@ static void *read_all(void *arg)
 
 int census__begin(struct census *c)
 {
-	int err = thread__start_punctual(&c->reader, read_all, c);
+	int err = thread__start_punctual(&c->reader, census_read_all, c);
 
 	c->reading = !err;
-	return err ? fail(err) : 0;
+	return err ? census_fail(err) : 0;
 }
 
 int census__end(struct census *c)

@@ -16,7 +16,7 @@
 #define KNOWN_MAX     65536 /* folders; a user may create any number */
 #define FILEID_KERNFS 0xfe  /* include/linux/exportfs.h: a handle is the id */
 
-struct known {
+struct cgroup_known {
 	uint64_t id;
 	UT_hash_handle hh;
 	char path[];
@@ -25,7 +25,7 @@ struct known {
 struct cgroups {
 	char *root; /* mount point of cgroup v2, or NULL */
 	int root_fd;
-	struct known *by_id;
+	struct cgroup_known *by_id;
 };
 
 struct cgroups *cgroups__new(void)
@@ -39,9 +39,9 @@ struct cgroups *cgroups__new(void)
 	return c;
 }
 
-static void forget(struct cgroups *c)
+static void cgroup_forget(struct cgroups *c)
 {
-	struct known *k, *next;
+	struct cgroup_known *k, *next;
 
 	HASH_ITER (hh, c->by_id, k, next) {
 		HASH_DEL(c->by_id, k);
@@ -53,7 +53,7 @@ void cgroups__free(struct cgroups *c)
 {
 	if (!c)
 		return;
-	forget(c);
+	cgroup_forget(c);
 	if (c->root_fd >= 0)
 		close(c->root_fd);
 	free(c->root);
@@ -61,7 +61,7 @@ void cgroups__free(struct cgroups *c)
 }
 
 /* A handle (O_PATH) of the folder, or -1. */
-static int open_by_id(const struct cgroups *c, uint64_t id)
+static int cgroup_open_by_id(const struct cgroups *c, uint64_t id)
 {
 	union {
 		struct file_handle handle;
@@ -73,10 +73,10 @@ static int open_by_id(const struct cgroups *c, uint64_t id)
 }
 
 /* Asks the kernel for the path. Returns 0, or -1 if it is not below the root. */
-static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
+static int cgroup_find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 {
 	size_t root_len = strlen(c->root);
-	int fd = open_by_id(c, id);
+	int fd = cgroup_open_by_id(c, id);
 	char name[40];
 	ssize_t len;
 
@@ -95,15 +95,15 @@ static int find_path(const struct cgroups *c, uint64_t id, char path[PATH_MAX])
 	return 0;
 }
 
-static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
+static struct cgroup_known *cgroup_remember(struct cgroups *c, uint64_t id, const char *path)
 {
 	size_t path_sz = strlen(path) + 1;
-	struct known *k = malloc(sizeof(*k) + path_sz);
+	struct cgroup_known *k = malloc(sizeof(*k) + path_sz);
 
 	if (!k)
 		return NULL;
 	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
-		forget(c);
+		cgroup_forget(c);
 	k->id = id;
 	memcpy(k->path, path, path_sz);
 	HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
@@ -116,10 +116,10 @@ static struct known *remember(struct cgroups *c, uint64_t id, const char *path)
 const char *cgroups__path(struct cgroups *c, uint64_t id)
 {
 	char path[PATH_MAX];
-	struct known *k;
+	struct cgroup_known *k;
 
 	HASH_FIND(hh, c->by_id, &id, sizeof(id), k);
-	if (!k && c->root_fd >= 0 && find_path(c, id, path) == 0)
-		k = remember(c, id, path);
+	if (!k && c->root_fd >= 0 && cgroup_find_path(c, id, path) == 0)
+		k = cgroup_remember(c, id, path);
 	return k ? k->path : NULL;
 }

@@ -7,7 +7,7 @@
 
 #define SUSPEND_MIN_NS 1000000 /* less is the jitter of reading two clocks */
 
-static int64_t now(clockid_t id)
+static int64_t clock_now(clockid_t id)
 {
 	struct timespec ts;
 
@@ -22,9 +22,9 @@ static int64_t ahead_of_monotonic(clockid_t id)
 	int64_t best = 0, best_took = INT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		int64_t before = now(CLOCK_MONOTONIC);
-		int64_t at = now(id);
-		int64_t took = now(CLOCK_MONOTONIC) - before;
+		int64_t before = clock_now(CLOCK_MONOTONIC);
+		int64_t at = clock_now(id);
+		int64_t took = clock_now(CLOCK_MONOTONIC) - before;
 
 		if (took < best_took) {
 			best_took = took;
@@ -45,7 +45,7 @@ void clock__init(struct clock *c)
 
 void clock__update(struct clock *c)
 {
-	int64_t suspended = now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC);
+	int64_t suspended = clock_now(CLOCK_BOOTTIME) - clock_now(CLOCK_MONOTONIC);
 
 	if (suspended - c->suspended_ns > SUSPEND_MIN_NS) {
 		suspended = ahead_of_monotonic(CLOCK_BOOTTIME);

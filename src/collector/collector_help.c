@@ -19,7 +19,7 @@
 
 /* Prints an entry of the list below, broken at spaces: argp would break a long line anywhere. A
  * long usage has a line of its own. */
-static void print_entry(FILE *f, const char *usage, const char *help)
+static void collector_help_print_entry(FILE *f, const char *usage, const char *help)
 {
 	bool alone = strlen(usage) > USAGE_WIDTH;
 	const char *rest = help;
@@ -50,8 +50,9 @@ char *collector_help__filter(int key, const char *text, void *input)
 		return (char *)text;
 	fprintf(f, "PROGRAMS is a comma list of:\n");
 	for (const struct probe *p = probes; p->name; p++)
-		print_entry(f, p->usage, p->help);
-	print_entry(f, "all", "every source that this machine supports and that needs no PATH");
+		collector_help_print_entry(f, p->usage, p->help);
+	collector_help_print_entry(
+		f, "all", "every source that this machine supports and that needs no PATH");
 	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;

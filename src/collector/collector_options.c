@@ -46,7 +46,8 @@ static const char doc[] =
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"collector " STACKS_VERSION;
 
-static void set_unwinder(struct options *o, const char *arg, const struct argp_state *state)
+static void set_unwinder(struct collector_options *o, const char *arg,
+			 const struct argp_state *state)
 {
 	if (strcmp(arg, "naive") == 0)
 		o->unwinder = UNWINDER_NAIVE;
@@ -54,7 +55,8 @@ static void set_unwinder(struct options *o, const char *arg, const struct argp_s
 		options__wrong(state, "unwinder", arg, "tables or naive");
 }
 
-static void set_runtimes(struct options *o, const char *arg, const struct argp_state *state)
+static void set_runtimes(struct collector_options *o, const char *arg,
+			 const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
 		options__wrong(state, "runtimes", arg,
@@ -65,9 +67,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state);
 
 /* Applies each option as if it stood on the command line here. Takes ownership of the text, which
  * the options keep. */
-static void set_from_text(struct argp_state *state, const char *name, char *text)
+static void collector_options_set_from_text(struct argp_state *state, const char *name, char *text)
 {
-	struct options *o = state->input;
+	struct collector_options *o = state->input;
 	struct config_text c = { .name = name, .rest = text };
 	const struct config_text *outer = o->config;
 	const char *why;
@@ -88,15 +90,15 @@ static void set_from_text(struct argp_state *state, const char *name, char *text
 	o->config = outer;
 }
 
-static void set_from_file(struct argp_state *state, const char *path)
+static void collector_options_set_from_file(struct argp_state *state, const char *path)
 {
-	struct options *o = state->input;
+	struct collector_options *o = state->input;
 	bool optional = *path == '-';
 	char *text = config_file__read(path + optional);
 
 	o->has_config = true;
 	if (text)
-		set_from_text(state, path + optional, text);
+		collector_options_set_from_text(state, path + optional, text);
 	else if (errno != ENOENT || !optional)
 		options__refuse(state, "cannot read the options in %s: %s", path + optional,
 				errno == EINVAL ? "it is no text" : strerror(errno));
@@ -114,10 +116,10 @@ static void set_preset(struct argp_state *state, const char *name)
 	text = strdup(p->text);
 	if (!text)
 		argp_failure(state, 1, ENOMEM, "options");
-	set_from_text(state, p->name, text);
+	collector_options_set_from_text(state, p->name, text);
 }
 
-static void print_completion(const char *shell, const struct argp_state *state)
+static void collector_options_print_completion(const char *shell, const struct argp_state *state)
 {
 	if (collector_help__print_completion(shell))
 		options__wrong(state, "completion", shell, "bash, zsh or fish");
@@ -127,7 +129,7 @@ static void print_completion(const char *shell, const struct argp_state *state)
 /* Keys of argp itself, and those that stand for other options, are left out. */
 static void note_given(int key, const char *arg, const struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct collector_options *o = state->input;
 	struct given_option given = { .key = key };
 
 	if (key < 0 || key > KEY_LAST || key == KEY_CONFIG || key == KEY_PRESET)
@@ -141,7 +143,7 @@ static void note_given(int key, const char *arg, const struct argp_state *state)
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct collector_options *o = state->input;
 	struct capture_filter *filter = &o->capture.filter;
 
 	note_given(key, arg, state);
@@ -180,7 +182,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_NO_CACHE: o->cache_dir = NULL; break;
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
 	case KEY_NO_SANDBOX: o->no_sandbox = true; break;
-	case KEY_CONFIG: set_from_file(state, arg); break;
+	case KEY_CONFIG: collector_options_set_from_file(state, arg); break;
 	case KEY_PRESET: set_preset(state, arg); break;
 	case KEY_LIST: o->list = true; break;
 	case KEY_DUMP: o->dump = true; break;
@@ -190,7 +192,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_QUIET: o->quiet = true; break;
 	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
 	case KEY_DEBUG_BPF: o->capture.debug = true; break;
-	case KEY_COMPLETION: print_completion(arg, state); break;
+	case KEY_COMPLETION: collector_options_print_completion(arg, state); break;
 	case KEY_BPF_STACKS:
 	case KEY_PREFIX: break;
 	case ARGP_KEY_ARG: option__add_comm(filter, arg, state); break;
@@ -235,9 +237,9 @@ static size_t default_max_memory(void)
 	return half < MAX_MEMORY_MIN ? MAX_MEMORY_MIN : half;
 }
 
-static void set_defaults(struct options *o)
+static void set_defaults(struct collector_options *o)
 {
-	*o = (struct options){
+	*o = (struct collector_options){
 		.capture = { .probes = o->probes, .stack_sz = 256 << 10, .max_rate = MAX_RATE },
 		.recording = { .root = getenv("STACKS_DIR"),
 			       .rows_per_group = 100000,
@@ -255,7 +257,7 @@ static void set_defaults(struct options *o)
 }
 
 /* Returns true if a source needs chosen processes, and there are none. */
-static bool needs_processes(const struct options *o)
+static bool needs_processes(const struct collector_options *o)
 {
 	const struct capture_filter *f = &o->capture.filter;
 	bool needed = false;
@@ -266,7 +268,7 @@ static bool needs_processes(const struct options *o)
 }
 
 /* Reports options that only make sense together. */
-static void check(struct options *o, char *program)
+static void collector_options_check(struct collector_options *o, char *program)
 {
 	const char *why = NULL;
 
@@ -302,7 +304,7 @@ static void check(struct options *o, char *program)
 }
 
 /* Returns the names of the sources, like "profile,rss,switch". */
-static char *name_sources(const struct options *o)
+static char *collector_options_name_sources(const struct collector_options *o)
 {
 	struct buf names = { 0 };
 
@@ -313,7 +315,7 @@ static char *name_sources(const struct options *o)
 }
 
 /* A flight recorder is as exact as its batches are short. It has half of the memory. */
-static void complete_flight(struct options *o)
+static void complete_flight(struct collector_options *o)
 {
 	struct recording_options *r = &o->recording;
 
@@ -330,7 +332,7 @@ static void complete_flight(struct options *o)
 }
 
 /* `argv` must live as long as the options. */
-static void parse_args(struct options *o, int argc, char **argv)
+static void parse_args(struct collector_options *o, int argc, char **argv)
 {
 	char defaults[] = DEFAULT_PROBES;
 	char why[256];
@@ -340,11 +342,11 @@ static void parse_args(struct options *o, int argc, char **argv)
 	if (!o->capture.probe_cnt)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
 	o->capture.runtimes = o->runtimes != 0;
-	o->recording.sources = o->sources = name_sources(o);
+	o->recording.sources = o->sources = collector_options_name_sources(o);
 	o->capture.ring_sz = o->capture.ring_sz ? power_of_two(o->capture.ring_sz)
 						: default_ring_sz(o->capture.stack_sz);
 	o->capture.filter.none_yet = o->command && !o->all;
-	check(o, program_invocation_short_name);
+	collector_options_check(o, program_invocation_short_name);
 	complete_flight(o);
 }
 
@@ -365,7 +367,7 @@ static void free_args(char **args)
 	free(args);
 }
 
-void options__parse(struct options *o, int argc, char **argv)
+void options__parse(struct collector_options *o, int argc, char **argv)
 {
 	int own = 1;
 
@@ -379,7 +381,7 @@ void options__parse(struct options *o, int argc, char **argv)
 }
 
 /* Returns -EINVAL after logging a mistake. */
-static int parse_or_fail(struct options *o, int argc, char **argv)
+static int collector_options_parse_or_fail(struct collector_options *o, int argc, char **argv)
 {
 	jmp_buf again;
 
@@ -391,7 +393,7 @@ static int parse_or_fail(struct options *o, int argc, char **argv)
 	return 0;
 }
 
-int options__parse_again(struct options *fresh, const struct options *o)
+int options__parse_again(struct collector_options *fresh, const struct collector_options *o)
 {
 	size_t cnt = 0, sz;
 
@@ -402,11 +404,12 @@ int options__parse_again(struct options *fresh, const struct options *o)
 	fresh->args = copy_args(o->args, cnt);
 	fresh->command = o->command;
 	/* argp changes the order of an array, and the options point to its strings */
-	return fresh->args ? parse_or_fail(fresh, (int)cnt, memcpy(alloca(sz), fresh->args, sz))
+	return fresh->args ? collector_options_parse_or_fail(fresh, (int)cnt,
+							     memcpy(alloca(sz), fresh->args, sz))
 			   : -EINVAL;
 }
 
-void options__free(struct options *o)
+void options__free(struct collector_options *o)
 {
 	free(o->capture.filter.comms);
 	free(o->capture.filter.pids);
@@ -423,7 +426,7 @@ void options__free(struct options *o)
 	free_args(o->args);
 }
 
-uint64_t options__join_min_ns(const struct options *o)
+uint64_t options__join_min_ns(const struct collector_options *o)
 {
 	for (size_t i = 0; i < o->capture.probe_cnt; i++)
 		if (strcmp(o->probes[i].probe->name, event_kind__probe(EVENT_SWITCH)) == 0)
@@ -431,7 +434,7 @@ uint64_t options__join_min_ns(const struct options *o)
 	return 0;
 }
 
-bool options__kernel_stacks(const struct options *o)
+bool options__kernel_stacks(const struct collector_options *o)
 {
 	unsigned stacks = 0;
 

@@ -23,7 +23,7 @@ struct given_options {
 	size_t cnt;
 };
 
-struct options {
+struct collector_options {
 	struct probe_choice probes[PROBE_CHOICE_MAX];
 	struct capture_options capture; /* points into this struct */
 	struct recording_options recording;
@@ -60,14 +60,14 @@ struct options {
 };
 
 /* Parses argv; prints and exits for --help, --version and errors (status 2), as argp does. */
-void options__parse(struct options *, int argc, char **argv);
+void options__parse(struct collector_options *, int argc, char **argv);
 /* Parses the same command line once more, with the present content of its files. Returns 0, or
  * -EINVAL after logging a mistake. Call options__free() in both cases. */
-int options__parse_again(struct options *fresh, const struct options *);
-void options__free(struct options *);
+int options__parse_again(struct collector_options *fresh, const struct collector_options *);
+void options__free(struct collector_options *);
 /* Returns DUR of switch::DUR; 0: slices are not joined. */
-uint64_t options__join_min_ns(const struct options *);
+uint64_t options__join_min_ns(const struct collector_options *);
 /* Returns true if a probe takes kernel stacks. */
-bool options__kernel_stacks(const struct options *);
+bool options__kernel_stacks(const struct collector_options *);
 
 #endif

@@ -23,7 +23,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_SCAN] = scan_task__run,
 };
 
-int confined__begin(const struct options *o, struct workers **workers)
+int confined__begin(const struct collector_options *o, struct workers **workers)
 {
 	char text[SANDBOX_LACKS_MAX];
 	uint32_t lack;

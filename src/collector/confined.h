@@ -8,6 +8,6 @@
 
 /* Call it while the collector has one thread and all its rights. Sets `*workers`, or NULL with
  * --no-sandbox. Returns 0 or -errno (already logged). */
-int confined__begin(const struct options *, struct workers **workers);
+int confined__begin(const struct collector_options *, struct workers **workers);
 
 #endif

@@ -44,7 +44,7 @@ struct container_names *container_names__new(const char *root)
 	return NULL;
 }
 
-static void forget_all(struct container_names *c)
+static void containernames_forget_all(struct container_names *c)
 {
 	struct known_container *k, *next;
 
@@ -58,7 +58,7 @@ void container_names__free(struct container_names *c)
 {
 	if (!c)
 		return;
-	forget_all(c);
+	containernames_forget_all(c);
 	free(c->root);
 	free(c);
 }
@@ -66,18 +66,18 @@ void container_names__free(struct container_names *c)
 /* ---- ids ----------------------------------------------------------------------------------------
  */
 
-static bool is_hex(char c)
+static bool containernames_is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
 /* Returns the first id in the path, or NULL; as container_of() in sql/stacks.sql. */
-static const char *find_id(const char *cgroup)
+static const char *containernames_find_id(const char *cgroup)
 {
 	for (const char *at = cgroup; *at;) {
 		size_t sz = 0;
 
-		while (is_hex(at[sz]))
+		while (containernames_is_hex(at[sz]))
 			sz++;
 		if (sz == ID_SZ && (at == cgroup || strchr("-/:", at[-1])) &&
 		    (!at[sz] || at[sz] == '/' || strncmp(at + sz, ".scope", 6) == 0))
@@ -91,14 +91,14 @@ static const char *find_id(const char *cgroup)
  */
 
 /* What is looked for in a file, and what was found. */
-struct naming {
+struct containernames_naming {
 	const char *id;
 	bool is_this; /* the element of the list is the container */
 	char name[PART_SZ], namespace[PART_SZ], pod[PART_SZ];
 };
 
 /* Takes names as runtimes allow them; nothing else gets into a recording. */
-static void take_name(char to[PART_SZ], const struct jsonscan_text *text)
+static void containernames_take_name(char to[PART_SZ], const struct jsonscan_text *text)
 {
 	size_t skip = text->sz && text->at[0] == '/'; /* Docker's */
 
@@ -113,10 +113,10 @@ static void take_name(char to[PART_SZ], const struct jsonscan_text *text)
 
 static bool see_docker(const struct jsonscan_value *v, void *arg)
 {
-	struct naming *n = arg;
+	struct containernames_naming *n = arg;
 
 	if (v->depth == 1 && jsonscan_text__is(&v->key, "Name"))
-		take_name(n->name, &v->value);
+		containernames_take_name(n->name, &v->value);
 	return n->name[0];
 }
 
@@ -127,32 +127,35 @@ static bool see_oci(const struct jsonscan_value *v, void *arg)
 		const char *key;
 		size_t off;
 	} annotations[] = {
-		{ "io.kubernetes.cri.container-name", offsetof(struct naming, name) },
-		{ "io.kubernetes.container.name", offsetof(struct naming, name) },
-		{ "nerdctl/name", offsetof(struct naming, name) },
-		{ "io.kubernetes.cri.sandbox-name", offsetof(struct naming, pod) },
-		{ "io.kubernetes.pod.name", offsetof(struct naming, pod) },
-		{ "io.kubernetes.cri.sandbox-namespace", offsetof(struct naming, namespace) },
-		{ "io.kubernetes.pod.namespace", offsetof(struct naming, namespace) },
+		{ "io.kubernetes.cri.container-name",
+		  offsetof(struct containernames_naming, name) },
+		{ "io.kubernetes.container.name", offsetof(struct containernames_naming, name) },
+		{ "nerdctl/name", offsetof(struct containernames_naming, name) },
+		{ "io.kubernetes.cri.sandbox-name", offsetof(struct containernames_naming, pod) },
+		{ "io.kubernetes.pod.name", offsetof(struct containernames_naming, pod) },
+		{ "io.kubernetes.cri.sandbox-namespace",
+		  offsetof(struct containernames_naming, namespace) },
+		{ "io.kubernetes.pod.namespace",
+		  offsetof(struct containernames_naming, namespace) },
 	};
 
 	if (v->depth != 2 || !jsonscan_text__is(&v->outer, "annotations"))
 		return false;
 	for (size_t i = 0; i < sizeof(annotations) / sizeof(*annotations); i++)
 		if (jsonscan_text__is(&v->key, annotations[i].key))
-			take_name((char *)arg + annotations[i].off, &v->value);
+			containernames_take_name((char *)arg + annotations[i].off, &v->value);
 	return false;
 }
 
 /* Podman: a list of all containers. */
-static bool see_list(const struct jsonscan_value *v, void *arg)
+static bool containernames_see_list(const struct jsonscan_value *v, void *arg)
 {
-	struct naming *n = arg;
+	struct containernames_naming *n = arg;
 
 	if (v->depth == LIST_LEVEL && jsonscan_text__is(&v->key, "id"))
 		n->is_this = v->value.sz == ID_SZ && memcmp(v->value.at, n->id, ID_SZ) == 0;
 	if (n->is_this && v->depth == LIST_LEVEL + 1 && jsonscan_text__is(&v->key, "names"))
-		take_name(n->name, &v->value);
+		containernames_take_name(n->name, &v->value);
 	return n->name[0];
 }
 
@@ -164,11 +167,12 @@ static const struct state_file {
 	{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json", see_oci },
 	{ "/run/containerd/io.containerd.runtime.v2.task/default/", "/config.json", see_oci },
 	{ "/var/lib/containers/storage/overlay-containers/", "/userdata/config.json", see_oci },
-	{ "/var/lib/containers/storage/overlay-containers/containers.json", NULL, see_list },
+	{ "/var/lib/containers/storage/overlay-containers/containers.json", NULL,
+	  containernames_see_list },
 };
 
 /* Opens a file that root owns. Returns a descriptor, or -1. */
-static int open_state(const char *path, size_t *sz)
+static int containernames_open_state(const char *path, size_t *sz)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
@@ -184,10 +188,11 @@ static int open_state(const char *path, size_t *sz)
 	return -1;
 }
 
-static void read_state(const char *path, jsonscan_fn see, struct naming *n)
+static void containernames_read_state(const char *path, jsonscan_fn see,
+				      struct containernames_naming *n)
 {
 	size_t sz;
-	int fd = open_state(path, &sz);
+	int fd = containernames_open_state(path, &sz);
 	char *text = fd < 0 ? NULL : malloc(sz + 1);
 	ssize_t got = text ? pread(fd, text, sz, 0) : -1;
 
@@ -199,9 +204,10 @@ static void read_state(const char *path, jsonscan_fn see, struct naming *n)
 }
 
 /* NAME, or NAMESPACE/POD/NAME of Kubernetes; empty if there is none. */
-static void find_name(const struct container_names *c, const char *id, char name[NAME_SZ])
+static void containernames_find_name(const struct container_names *c, const char *id,
+				     char name[NAME_SZ])
 {
-	struct naming n = { .id = id };
+	struct containernames_naming n = { .id = id };
 
 	for (size_t i = 0; i < sizeof(state_files) / sizeof(*state_files) && !n.name[0]; i++) {
 		const struct state_file *f = &state_files[i];
@@ -209,7 +215,7 @@ static void find_name(const struct container_names *c, const char *id, char name
 
 		snprintf(path, sizeof(path), "%s%s%.*s%s", c->root, f->before, f->after ? ID_SZ : 0,
 			 id, f->after ? f->after : "");
-		read_state(path, f->see, &n);
+		containernames_read_state(path, f->see, &n);
 	}
 	if (n.name[0] && n.pod[0] && n.namespace[0])
 		snprintf(name, NAME_SZ, "%.150s/%.150s/%.150s", n.namespace, n.pod, n.name);
@@ -220,17 +226,17 @@ static void find_name(const struct container_names *c, const char *id, char name
 /* ---- look-ups -----------------------------------------------------------------------------------
  */
 
-static struct known_container *remember(struct container_names *c, const char *id)
+static struct known_container *containernames_remember(struct container_names *c, const char *id)
 {
 	struct known_container *k;
 	char name[NAME_SZ];
 
-	find_name(c, id, name);
+	containernames_find_name(c, id, name);
 	k = calloc(1, sizeof(*k) + strlen(name) + 1);
 	if (!k)
 		return NULL;
 	if (HASH_COUNT(c->by_id) >= KNOWN_MAX)
-		forget_all(c);
+		containernames_forget_all(c);
 	memcpy(k->id, id, ID_SZ);
 	memcpy(k->name, name, strlen(name) + 1);
 	HASH_ADD(hh, c->by_id, id, ID_SZ, k);
@@ -242,13 +248,13 @@ static struct known_container *remember(struct container_names *c, const char *i
 
 const char *container_names__find(struct container_names *c, const char *cgroup)
 {
-	const char *id = find_id(cgroup);
+	const char *id = containernames_find_id(cgroup);
 	struct known_container *k = NULL;
 
 	if (!id)
 		return NULL;
 	HASH_FIND(hh, c->by_id, id, ID_SZ, k);
 	if (!k)
-		k = remember(c, id);
+		k = containernames_remember(c, id);
 	return k && k->name[0] ? k->name : NULL;
 }

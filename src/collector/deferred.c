@@ -14,7 +14,7 @@
 struct deferred_event {
 	struct deferred_event *behind;	    /* the next in the queue of its process */
 	struct deferred_event *prev, *next; /* of all events, the oldest first */
-	struct queue *queue;
+	struct deferred_queue *queue;
 	uint64_t since_ns;
 	uint64_t join;	   /* id of an operation that begins or ends here; 0: none */
 	UT_hash_handle hh; /* by .join */
@@ -24,7 +24,7 @@ struct deferred_event {
 	struct event event; /* with the bytes that follow it */
 };
 
-struct queue {
+struct deferred_queue {
 	uint32_t tgid;
 	struct deferred_event *first, *last;
 	size_t sz;
@@ -33,7 +33,7 @@ struct queue {
 
 struct deferred {
 	struct deferred_options options;
-	struct queue *queues;
+	struct deferred_queue *queues;
 	struct deferred_event *all, *joined;
 	struct deferred_stats stats;
 };
@@ -47,9 +47,9 @@ struct deferred *deferred__new(const struct deferred_options *options)
 	return s;
 }
 
-static struct queue *find(const struct deferred *s, uint32_t tgid)
+static struct deferred_queue *deferred_find(const struct deferred *s, uint32_t tgid)
 {
-	struct queue *q;
+	struct deferred_queue *q;
 
 	HASH_FIND(hh, s->queues, &tgid, sizeof(tgid), q);
 	return q;
@@ -57,7 +57,7 @@ static struct queue *find(const struct deferred *s, uint32_t tgid)
 
 bool deferred__holds(const struct deferred *s, uint32_t tgid)
 {
-	return s->stats.cnt && find(s, tgid);
+	return s->stats.cnt && deferred_find(s, tgid);
 }
 
 static struct deferred_event *find_joined(const struct deferred *s, uint64_t join)
@@ -79,7 +79,7 @@ bool deferred__joined(const struct deferred *s, uint64_t join, uint32_t *tgid)
 }
 
 /* Removes the first event of a queue. */
-static void drop_first(struct deferred *s, struct queue *q)
+static void deferred_drop_first(struct deferred *s, struct deferred_queue *q)
 {
 	struct deferred_event *e = q->first;
 
@@ -104,7 +104,7 @@ void deferred__free(struct deferred *s)
 	if (!s)
 		return;
 	while (s->queues)
-		drop_first(s, s->queues);
+		deferred_drop_first(s, s->queues);
 	free(s);
 }
 
@@ -131,9 +131,9 @@ static struct deferred_event *deferred_event__new(const struct deferred_entry *e
 	return e;
 }
 
-static struct queue *queue__of(struct deferred *s, uint32_t tgid)
+static struct deferred_queue *queue__of(struct deferred *s, uint32_t tgid)
 {
-	struct queue *q = find(s, tgid);
+	struct deferred_queue *q = deferred_find(s, tgid);
 
 	if (q)
 		return q;
@@ -150,7 +150,7 @@ static struct queue *queue__of(struct deferred *s, uint32_t tgid)
 
 /* Returns the bytes of the event's mappings. Shared mappings cost nothing; a process that keeps
  * mapping has its own copy at each event. */
-static size_t maps_sz(const struct queue *q, const struct deferred_event *e)
+static size_t maps_sz(const struct deferred_queue *q, const struct deferred_event *e)
 {
 	bool same = q->last && q->last->process.maps == e->process.maps;
 
@@ -159,7 +159,7 @@ static size_t maps_sz(const struct queue *q, const struct deferred_event *e)
 
 /* Remembers the last event of an operation. Later operations with the same id must come after it.
  */
-static void remember_join(struct deferred *s, struct deferred_event *e)
+static void deferred_remember_join(struct deferred *s, struct deferred_event *e)
 {
 	struct deferred_event *before = e->join ? find_joined(s, e->join) : NULL;
 
@@ -177,7 +177,7 @@ static void remember_join(struct deferred *s, struct deferred_event *e)
 int deferred__add(struct deferred *s, const struct deferred_entry *entry, uint64_t now_ns)
 {
 	struct deferred_event *e = deferred_event__new(entry, now_ns);
-	struct queue *q = e ? queue__of(s, entry->tgid) : NULL;
+	struct deferred_queue *q = e ? queue__of(s, entry->tgid) : NULL;
 
 	if (!q) {
 		if (e && e->has_process)
@@ -196,7 +196,7 @@ int deferred__add(struct deferred *s, const struct deferred_entry *entry, uint64
 	s->stats.cnt++;
 	s->stats.waited++;
 	DL_APPEND(s->all, e);
-	remember_join(s, e);
+	deferred_remember_join(s, e);
 	return 0;
 }
 
@@ -209,7 +209,7 @@ struct trying {
 /* ---- out ----------------------------------------------------------------------------------------
  */
 
-static bool hand_out(struct deferred_event *e, bool last, deferred_fn fn, void *arg)
+static bool deferred_hand_out(struct deferred_event *e, bool last, deferred_fn fn, void *arg)
 {
 	struct deferred_entry entry = { e->queue->tgid, &e->event,
 					e->has_process ? &e->process : NULL };
@@ -217,26 +217,26 @@ static bool hand_out(struct deferred_event *e, bool last, deferred_fn fn, void *
 	return fn(&entry, last, arg);
 }
 
-static void force(struct deferred *s, struct queue *q, deferred_fn fn, void *arg)
+static void deferred_force(struct deferred *s, struct deferred_queue *q, deferred_fn fn, void *arg)
 {
 	s->stats.forced++;
-	hand_out(q->first, true, fn, arg);
-	drop_first(s, q);
+	deferred_hand_out(q->first, true, fn, arg);
+	deferred_drop_first(s, q);
 }
 
 void deferred__relieve(struct deferred *s, uint32_t tgid, deferred_fn fn, void *arg)
 {
-	struct queue *q;
+	struct deferred_queue *q;
 
-	while ((q = find(s, tgid)) != NULL && q->sz > s->options.each_sz)
-		force(s, q, fn, arg);
+	while ((q = deferred_find(s, tgid)) != NULL && q->sz > s->options.each_sz)
+		deferred_force(s, q, fn, arg);
 	/* The oldest of all is the first of its process. */
 	while (s->all && s->stats.sz > s->options.max_sz)
-		force(s, s->all->queue, fn, arg);
+		deferred_force(s, s->all->queue, fn, arg);
 }
 
 /* Returns false if the time is over before all events were tried. */
-static bool retry_queue(struct deferred *s, struct queue *q, uint64_t now_ns,
+static bool retry_queue(struct deferred *s, struct deferred_queue *q, uint64_t now_ns,
 			const struct trying *t)
 {
 	bool more = true;
@@ -246,10 +246,10 @@ static bool retry_queue(struct deferred *s, struct queue *q, uint64_t now_ns,
 		bool last = now_ns >= e->since_ns + s->options.wait_ns;
 
 		s->stats.forced += last;
-		if (!hand_out(e, last, t->fn, t->arg))
+		if (!deferred_hand_out(e, last, t->fn, t->arg))
 			return true;
 		more = e->behind;
-		drop_first(s, q);
+		deferred_drop_first(s, q);
 		if (more && monotonic__ns() >= t->until_ns)
 			return false;
 	}
@@ -259,7 +259,7 @@ static bool retry_queue(struct deferred *s, struct queue *q, uint64_t now_ns,
 bool deferred__retry(struct deferred *s, uint64_t now_ns, deferred_fn fn, void *arg)
 {
 	struct trying t = { fn, arg, monotonic__ns() + TURN_NS };
-	struct queue *q, *next;
+	struct deferred_queue *q, *next;
 
 	HASH_ITER (hh, s->queues, q, next)
 		if (!retry_queue(s, q, now_ns, &t))

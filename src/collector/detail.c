@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Interns a string, which has no NUL if it fills its field. */
-static uint32_t intern(struct recording *r, const char *s, size_t max)
+static uint32_t detail_intern(struct recording *r, const char *s, size_t max)
 {
 	return recording__string(r, s, strnlen(s, max));
 }
@@ -21,17 +21,17 @@ static void fill_disk(struct row *row, const void *data, size_t sz, struct recor
 	const struct event_disk *d = data;
 
 	if (sz == sizeof(*d))
-		row->device = intern(r, d->name, sizeof(d->name));
+		row->device = detail_intern(r, d->name, sizeof(d->name));
 }
 
-static void fill_file(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_file(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_file *f = data;
 
 	if (sz < offsetof(struct event_file, name))
 		return;
-	row->fs = intern(r, f->fs, sizeof(f->fs));
-	row->file = intern(r, f->name, sz - offsetof(struct event_file, name));
+	row->fs = detail_intern(r, f->fs, sizeof(f->fs));
+	row->file = detail_intern(r, f->name, sz - offsetof(struct event_file, name));
 }
 
 /* Interns "1.2.3.4:80" or "[::1]:80"; null if all bytes are 0, which means unknown. Shows an
@@ -64,7 +64,7 @@ static void fill_socket(struct row *row, const void *data, size_t sz, struct rec
 }
 
 /* Fills path and file, which is the last part of the path. */
-static void fill_path(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_path(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_path *p = data;
 	size_t len, begin;
@@ -74,9 +74,9 @@ static void fill_path(struct row *row, const void *data, size_t sz, struct recor
 	len = begin = strnlen(p->path, sz - offsetof(struct event_path, path));
 	while (begin && p->path[begin - 1] != '/')
 		begin--;
-	row->fs = p->fs[0] ? intern(r, p->fs, sizeof(p->fs)) : 0;
-	row->path = intern(r, p->path, len);
-	row->file = intern(r, p->path + begin, len - begin);
+	row->fs = p->fs[0] ? detail_intern(r, p->fs, sizeof(p->fs)) : 0;
+	row->path = detail_intern(r, p->path, len);
+	row->file = detail_intern(r, p->path + begin, len - begin);
 }
 
 static void fill_unix(struct row *row, const void *data, size_t sz, struct recording *r)
@@ -85,10 +85,10 @@ static void fill_unix(struct row *row, const void *data, size_t sz, struct recor
 
 	if (sz != sizeof(*u) || !u->path[0])
 		return;
-	*(u->is_local ? &row->local : &row->peer) = intern(r, u->path, sizeof(u->path));
+	*(u->is_local ? &row->local : &row->peer) = detail_intern(r, u->path, sizeof(u->path));
 }
 
-static void fill_address(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_address(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_address *a = data;
 
@@ -100,10 +100,14 @@ static void fill_address(struct row *row, const void *data, size_t sz, struct re
 }
 
 static void (*const fillers[])(struct row *, const void *, size_t, struct recording *) = {
-	[EVENT_DETAIL_NONE] = fill_none,       [EVENT_DETAIL_DISK] = fill_disk,
-	[EVENT_DETAIL_FILE] = fill_file,       [EVENT_DETAIL_SOCKET] = fill_socket,
-	[EVENT_DETAIL_ADDRESS] = fill_address, [EVENT_DETAIL_UNIX] = fill_unix,
-	[EVENT_DETAIL_PATH] = fill_path,       [EVENT_DETAIL_ARGS] = fill_none, /* probeargs.h */
+	[EVENT_DETAIL_NONE] = fill_none,
+	[EVENT_DETAIL_DISK] = fill_disk,
+	[EVENT_DETAIL_FILE] = detail_fill_file,
+	[EVENT_DETAIL_SOCKET] = fill_socket,
+	[EVENT_DETAIL_ADDRESS] = detail_fill_address,
+	[EVENT_DETAIL_UNIX] = fill_unix,
+	[EVENT_DETAIL_PATH] = detail_fill_path,
+	[EVENT_DETAIL_ARGS] = fill_none, /* probeargs.h */
 };
 
 void detail__fill(struct row *row, const struct resolved_event *s, struct recording *r)

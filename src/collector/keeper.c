@@ -53,7 +53,7 @@ static void pass_on(int signals, pid_t child)
 			kill(child, (int)s.ssi_signo);
 }
 
-static _Noreturn void keep(pid_t child, int word, int signals)
+static _Noreturn void keeper_keep(pid_t child, int word, int signals)
 {
 	struct pollfd p[] = { { .fd = word, .events = POLLIN },
 			      { .fd = signals, .events = POLLIN } };
@@ -88,7 +88,7 @@ int keeper__begin(void)
 	child = signals < 0 ? -1 : fork();
 	if (child > 0) {
 		close(word[1]);
-		keep(child, word[0], signals);
+		keeper_keep(child, word[0], signals);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(word[0]);

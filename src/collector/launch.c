@@ -52,7 +52,7 @@ struct caller caller__get(void)
 
 /* Runs in the child: becomes the user `as` permanently, with its groups and the environment of a
  * login. */
-static int become(const struct caller *as)
+static int launch_become(const struct caller *as)
 {
 	const struct passwd *pw = getpwuid(as->uid);
 
@@ -70,13 +70,13 @@ static int become(const struct caller *as)
 }
 
 /* Returns the exit status that a shell would give. */
-static int status_of(int err)
+static int launch_status_of(int err)
 {
 	return err == ENOENT ? 127 : 126;
 }
 
 static void __attribute__((noreturn))
-child(const struct pipes *p, char **argv, const struct caller *as)
+launch_child(const struct pipes *p, char **argv, const struct caller *as)
 {
 	sigset_t none;
 	int err = 0;
@@ -89,19 +89,19 @@ child(const struct pipes *p, char **argv, const struct caller *as)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (as && as->sudo)
-		err = -become(as);
+		err = -launch_become(as);
 	if (!err) {
 		execvp(argv[0], argv);
 		err = errno;
 	}
 	if (write(p->exec[1], &err, sizeof(err)) != sizeof(err))
 		_exit(125);
-	_exit(status_of(err));
+	_exit(launch_status_of(err));
 }
 
 /* Returns 0, or the errno for a file that certainly cannot be run. The caller may see a file that
  * root may not (a home on NFS). */
-static int why_not(const char *path)
+static int launch_why_not(const char *path)
 {
 	struct stat st;
 
@@ -110,9 +110,9 @@ static int why_not(const char *path)
 	return S_ISREG(st.st_mode) && st.st_mode & 0111 ? 0 : EACCES;
 }
 
-/* Like why_not(), for a name that is looked up in the folders of $PATH. `path` has PATH_MAX bytes,
- * and afterwards the file's path. */
-static int why_not_in_path(const char *name, char *path)
+/* Like launch_why_not(), for a name that is looked up in the folders of $PATH. `path` has PATH_MAX
+ * bytes, and afterwards the file's path. */
+static int launch_why_not_in_path(const char *name, char *path)
 {
 	const char *dirs = getenv("PATH");
 	int err = ENOENT;
@@ -124,7 +124,7 @@ static int why_not_in_path(const char *name, char *path)
 		int why = ENOENT;
 
 		if (snprintf(path, PATH_MAX, "%.*s%s%s", sz, dirs, sz ? "/" : "", name) < PATH_MAX)
-			why = why_not(path);
+			why = launch_why_not(path);
 		if (!why)
 			return 0;
 		if (why == EACCES)
@@ -136,12 +136,12 @@ static int why_not_in_path(const char *name, char *path)
 }
 
 /* Logs the error and returns -err. */
-static int cannot_run(struct launch *l, int err)
+static int launch_cannot_run(struct launch *l, int err)
 {
 	log__error("%s: %s", l->command, strerror(err));
 	launch__kill(l);
 	l->ended = true;
-	l->status = status_of(err);
+	l->status = launch_status_of(err);
 	return -err;
 }
 
@@ -151,11 +151,11 @@ int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 	/* find mistyped commands before anything is started */
 	bool has_path = strchr(argv[0], '/') != NULL;
 	char path[PATH_MAX];
-	int err = has_path ? why_not(argv[0]) : why_not_in_path(argv[0], path);
+	int err = has_path ? launch_why_not(argv[0]) : launch_why_not_in_path(argv[0], path);
 
 	*l = (struct launch){ .command = argv[0], .go_fd = -1, .exec_fd = -1, .pid_fd = -1 };
 	if (err)
-		return cannot_run(l, err);
+		return launch_cannot_run(l, err);
 	l->program = strdup(has_path ? argv[0] : path);
 	if (pipe2(p.go, O_CLOEXEC) || pipe2(p.exec, O_CLOEXEC))
 		goto failed;
@@ -166,7 +166,7 @@ int launch__prepare(struct launch *l, char **argv, const struct caller *as)
 	}
 	if (l->pid == 0) {
 		close(p.go[1]);
-		child(&p, argv, as);
+		launch_child(&p, argv, as);
 	}
 	close(p.go[0]);
 	close(p.exec[1]);
@@ -192,7 +192,7 @@ int launch__go(struct launch *l, void (*meanwhile)(void *), void *arg)
 		meanwhile(arg);
 	if (!err && read(l->exec_fd, &err, sizeof(err)) != sizeof(err))
 		return 0;
-	return cannot_run(l, err);
+	return launch_cannot_run(l, err);
 }
 
 bool launch__ended(struct launch *l)

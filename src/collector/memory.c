@@ -116,7 +116,7 @@ static size_t anonymous_sz(const struct memory *m)
 
 /* Frees names and rules first: the functions of programs, and what programs publish of their code,
  * cost more to read again. Returns the bytes freed. */
-static size_t evict(struct memory *m, size_t sz)
+static size_t memory_evict(struct memory *m, size_t sz)
 {
 	size_t freed = elf_cache__shrink(m->owners.files, sz);
 
@@ -126,13 +126,13 @@ static size_t evict(struct memory *m, size_t sz)
 }
 
 /* Above the limit, free memory goes back first; then data goes until an eighth is free. */
-static void enforce(struct memory *m, uint64_t now_ns)
+static void memory_enforce(struct memory *m, uint64_t now_ns)
 {
 	size_t now_sz = m->stats.anonymous_sz, max_sz = m->stats.max_sz;
 	bool over = now_sz > max_sz;
 
 	if (over && m->trimmed_ns && now_ns - m->trimmed_ns < 2 * TRIM_SOON && !m->trim)
-		m->stats.evicted_sz += evict(m, now_sz - max_sz + max_sz / 8);
+		m->stats.evicted_sz += memory_evict(m, now_sz - max_sz + max_sz / 8);
 	if (now_ns - m->trimmed_ns >= (over ? TRIM_SOON : TRIM_NS))
 		trim_start(m, now_ns);
 }
@@ -149,7 +149,7 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 		m->stats.unused_sz += jit__sweep(m->owners.jit, JIT_AGE);
 		m->stats.unused_sz += elf_cache__sweep(m->owners.files, SWEEP_AGE);
 	}
-	enforce(m, now_ns);
+	memory_enforce(m, now_ns);
 }
 
 void memory__stats(const struct memory *m, struct memory_stats *out)

@@ -15,7 +15,7 @@ static const struct hierarchy {
 };
 
 /* "max", which is no number, means no limit. */
-static size_t read_limit(const char *folder, const char *file)
+static size_t memorylimit_read_limit(const char *folder, const char *file)
 {
 	char path[PATH_MAX + 32];
 	size_t limit = SIZE_MAX;
@@ -39,7 +39,7 @@ static size_t lowest_above(const struct hierarchy *h, const char *cgroup)
 	if (snprintf(folder, sizeof(folder), "%s%s", h->root, cgroup) >= (int)sizeof(folder))
 		return SIZE_MAX;
 	for (;;) {
-		size_t limit = read_limit(folder, h->file);
+		size_t limit = memorylimit_read_limit(folder, h->file);
 		char *slash = strrchr(folder, '/');
 
 		lowest = limit < lowest ? limit : lowest;
@@ -50,7 +50,7 @@ static size_t lowest_above(const struct hierarchy *h, const char *cgroup)
 }
 
 /* A line of /proc/self/cgroup: "0::/path", "4:memory:/path". */
-static size_t limit_of_line(char *line)
+static size_t memorylimit_limit_of_line(char *line)
 {
 	char *controllers = strchr(line, ':'), *path;
 	size_t lowest = SIZE_MAX;
@@ -73,7 +73,7 @@ size_t memory_limit__of_cgroup(void)
 	char line[PATH_MAX];
 
 	while (f && fgets(line, sizeof(line), f)) {
-		size_t limit = limit_of_line(line);
+		size_t limit = memorylimit_limit_of_line(line);
 
 		lowest = limit < lowest ? limit : lowest;
 	}

@@ -9,7 +9,7 @@
 
 /* Returns what no part counts. The parts may be larger: pages that were never written have no
  * memory, and .anonymous_sz is up to half a second old. */
-static size_t other_sz(const struct memory_part *parts, size_t anonymous_sz)
+static size_t memoryparts_other_sz(const struct memory_part *parts, size_t anonymous_sz)
 {
 	size_t counted = 0;
 
@@ -41,5 +41,5 @@ void memory_parts__get(struct memory_part out[MEMORY_PART_CNT], const struct ses
 		       { "other", 0 },
 	       },
 	       MEMORY_PART_CNT * sizeof(*out));
-	out[OTHER].sz = other_sz(out, m->anonymous_sz);
+	out[OTHER].sz = memoryparts_other_sz(out, m->anonymous_sz);
 }

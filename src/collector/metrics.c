@@ -56,7 +56,7 @@ static void print_single(FILE *f, const char *name, uint64_t v, const char *help
 }
 
 /* Lost events are counted for the first kind of their source. */
-static bool is_first_kind(size_t kind)
+static bool metrics_is_first_kind(size_t kind)
 {
 	size_t k = 0;
 
@@ -65,7 +65,7 @@ static bool is_first_kind(size_t kind)
 	return k == kind;
 }
 
-static void print_by_kind(FILE *f, const struct session_stats *st)
+static void metrics_print_by_kind(FILE *f, const struct session_stats *st)
 {
 	print_family(f, "rows_total", "counter", "Rows recorded, by kind of event.");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
@@ -74,7 +74,7 @@ static void print_by_kind(FILE *f, const struct session_stats *st)
 				st->rows[k]);
 	print_family(f, "lost_events_total", "counter", "Events lost, by source.");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
-		if (is_first_kind(k))
+		if (metrics_is_first_kind(k))
 			fprintf(f, PREFIX "lost_events_total{source=\"%s\"} %lu\n",
 				event_kind__probe(k), st->lost[k]);
 	fprintf(f, PREFIX "lost_events_total{source=\"process\"} %lu\n", st->lost_sideband);
@@ -85,8 +85,8 @@ static void print_by_kind(FILE *f, const struct session_stats *st)
 			st->unwound[i]);
 }
 
-static void print_memory(FILE *f, const struct metrics_sources *from,
-			 const struct session_totals *t)
+static void metrics_print_memory(FILE *f, const struct metrics_sources *from,
+				 const struct session_totals *t)
 {
 	struct memory_part parts[MEMORY_PART_CNT];
 	struct memory_stats m;
@@ -152,9 +152,9 @@ void metrics__tick(struct metrics *m, uint64_t now_ns)
 	if (!f)
 		return;
 	t = session__totals(m->from.session);
-	print_by_kind(f, session__stats(m->from.session));
+	metrics_print_by_kind(f, session__stats(m->from.session));
 	print_cost(f, m->from.capture, session__cpu_ns(m->from.session));
-	print_memory(f, &m->from, &t);
+	metrics_print_memory(f, &m->from, &t);
 	print_backlog(f, &t);
 	print_written(f, m->from.recording);
 	textfile__end(m->file, f);

@@ -12,7 +12,7 @@
 #define MESSAGE_MAX 256
 
 /* Returns false if the name is not one of a socket: a path, or '@' and an abstract name. */
-static bool set_address(struct notify *n, const char *name)
+static bool notify_set_address(struct notify *n, const char *name)
 {
 	size_t sz = strlen(name);
 
@@ -44,7 +44,7 @@ void notify__open(struct notify *n)
 	const char *name = getenv("NOTIFY_SOCKET");
 
 	*n = (struct notify){ .fd = -1 };
-	if (name && set_address(n, name))
+	if (name && notify_set_address(n, name))
 		n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (n->fd >= 0)
 		n->watchdog_ns = half_of_watchdog_ns();

@@ -35,7 +35,7 @@ void open_ops__free(struct open_ops *j)
 }
 
 /* Returns a free slot. Must not be called if all are in use. */
-static struct open *take(struct open_ops *j)
+static struct open *openops_take(struct open_ops *j)
 {
 	struct open *o = j->free;
 
@@ -45,24 +45,24 @@ static struct open *take(struct open_ops *j)
 	return o;
 }
 
-static bool is_full(const struct open_ops *j)
+static bool openops_is_full(const struct open_ops *j)
 {
 	return !j->free && j->used_cnt == OPEN_OPS_MAX;
 }
 
-static void give_back(struct open_ops *j, struct open *o)
+static void openops_give_back(struct open_ops *j, struct open *o)
 {
 	o->next_free = j->free;
 	j->free = o;
 }
 
-static void drop(struct open_ops *j, struct open *o)
+static void openops_drop(struct open_ops *j, struct open *o)
 {
 	HASH_DEL(j->by_join, o);
-	give_back(j, o);
+	openops_give_back(j, o);
 }
 
-static struct open *find(const struct open_ops *j, uint64_t join)
+static struct open *openops_find(const struct open_ops *j, uint64_t join)
 {
 	struct open *o;
 
@@ -70,44 +70,44 @@ static struct open *find(const struct open_ops *j, uint64_t join)
 	return o;
 }
 
-static void make_room(struct open_ops *j, struct open *o, struct resolved_event *given_up)
+static void openops_make_room(struct open_ops *j, struct open *o, struct resolved_event *given_up)
 {
 	*given_up = o->slice;
-	drop(j, o);
+	openops_drop(j, o);
 }
 
 const char *open_ops__open(struct open_ops *j, const struct resolved_event *s,
 			   const struct build_id *build_id, struct resolved_event *given_up)
 {
-	struct open *o = find(j, s->event.join);
+	struct open *o = openops_find(j, s->event.join);
 	const char *reason = o ? "end_lost" : NULL;
 
-	if (!o && is_full(j)) {
+	if (!o && openops_is_full(j)) {
 		o = j->by_join; /* the oldest */
 		reason = "state_full";
 	}
 	if (o)
-		make_room(j, o, given_up);
-	o = take(j);
+		openops_make_room(j, o, given_up);
+	o = openops_take(j);
 	*o = (struct open){ .join = s->event.join, .slice = *s, .build_id = *build_id };
 	HASH_ADD(hh, j->by_join, join, sizeof(o->join), o);
 	if (HASH_ADDED(o))
 		return reason;
 	*given_up = *s; /* no memory */
-	give_back(j, o);
+	openops_give_back(j, o);
 	return "state_full";
 }
 
 bool open_ops__close(struct open_ops *j, const struct event *close, struct resolved_event *out,
 		     struct build_id *build_id)
 {
-	struct open *o = find(j, close->join);
+	struct open *o = openops_find(j, close->join);
 
 	if (!o)
 		return false;
 	*out = o->slice;
 	*build_id = o->build_id;
-	drop(j, o);
+	openops_drop(j, o);
 	if (close->flags & EVENT_F_CANCEL)
 		return false;
 	if (!(close->flags & EVENT_F_UNTIMED)) {

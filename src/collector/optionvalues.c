@@ -17,8 +17,8 @@
 #define FLIGHT_MIN_NS 1000000000
 #define FLIGHT_MAX_NS 86400000000000
 
-void options__fail(const struct options *o, const struct argp_state *state, const char *where,
-		   const char *why)
+void options__fail(const struct collector_options *o, const struct argp_state *state,
+		   const char *where, const char *why)
 {
 	if (o->again) {
 		log__error("%s%s", where, why);
@@ -30,7 +30,7 @@ void options__fail(const struct options *o, const struct argp_state *state, cons
 
 void options__refuse(const struct argp_state *state, const char *fmt, ...)
 {
-	const struct options *o = state->input;
+	const struct collector_options *o = state->input;
 	char why[512], where[4200] = "";
 	va_list ap;
 
@@ -106,7 +106,7 @@ void option__add_comm(struct capture_filter *f, const char *arg, const struct ar
 	f->comms[f->comm_cnt++] = arg;
 }
 
-void option__set_probes(struct options *o, char *arg, const struct argp_state *state)
+void option__set_probes(struct collector_options *o, char *arg, const struct argp_state *state)
 {
 	char why[256];
 	int cnt = probes__parse(arg, o->probes, why, sizeof(why));
@@ -123,14 +123,15 @@ void option__set_duration(uint64_t *ns, const char *option, const char *arg,
 		options__wrong(state, option, arg, "a time such as 500ms, 5s or 10m");
 }
 
-void option__set_end(struct options *o, const char *arg, const struct argp_state *state)
+void option__set_end(struct collector_options *o, const char *arg, const struct argp_state *state)
 {
 	option__set_duration(&o->duration_ns, "duration", arg, state);
 	if (o->duration_ns == 0)
 		options__wrong(state, "duration", arg, "a time such as 500ms, 5s or 10m");
 }
 
-/* Stores a size; one that exceeds 32 bits becomes the maximum, so that check() names the limit. */
+/* Stores a size; one that exceeds 32 bits becomes the maximum, so that collector_options_check()
+ * names the limit. */
 void option__set_size(uint32_t *bytes, const char *option, const char *arg,
 		      const struct argp_state *state)
 {
@@ -158,7 +159,8 @@ void option__set_max_rate(uint64_t *rate, const char *arg, const struct argp_sta
 		options__wrong(state, "max-rate", arg, "a number from 0 to 100000000");
 }
 
-void option__set_budget(struct options *o, const char *arg, const struct argp_state *state)
+void option__set_budget(struct collector_options *o, const char *arg,
+			const struct argp_state *state)
 {
 	uint64_t percent;
 
@@ -193,7 +195,8 @@ void option__set_keep(struct retention *keep, const char *arg, const struct argp
 			"an age such as 12h or 2d, a size such as 500M or 10G, or 1% to 100%");
 }
 
-void option__set_compression(struct options *o, const char *arg, const struct argp_state *state)
+void option__set_compression(struct collector_options *o, const char *arg,
+			     const struct argp_state *state)
 {
 	int level;
 
@@ -202,7 +205,8 @@ void option__set_compression(struct options *o, const char *arg, const struct ar
 	o->recording.compression = arg;
 }
 
-void option__set_flight(struct options *o, const char *arg, const struct argp_state *state)
+void option__set_flight(struct collector_options *o, const char *arg,
+			const struct argp_state *state)
 {
 	option__set_duration(&o->recording.flight.keep_ns, "flight", arg, state);
 	if (o->recording.flight.keep_ns < FLIGHT_MIN_NS ||
@@ -210,7 +214,8 @@ void option__set_flight(struct options *o, const char *arg, const struct argp_st
 		options__wrong(state, "flight", arg, "a time from 1s to 1d");
 }
 
-void option__add_condition(struct options *o, const char *arg, const struct argp_state *state)
+void option__add_condition(struct collector_options *o, const char *arg,
+			   const struct argp_state *state)
 {
 	struct condition c;
 
@@ -222,7 +227,7 @@ void option__add_condition(struct options *o, const char *arg, const struct argp
 	o->conditions[o->condition_cnt++] = c;
 }
 
-void option__set_batch(struct options *o, const char *arg, const struct argp_state *state)
+void option__set_batch(struct collector_options *o, const char *arg, const struct argp_state *state)
 {
 	option__set_duration(&o->recording.batch_ns, "batch", arg, state);
 	if (o->recording.batch_ns < BATCH_MIN_NS || o->recording.batch_ns > BATCH_MAX_NS)

@@ -11,7 +11,8 @@
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static void add_row(struct session *s, const struct resolved_event *sl, const struct thread *t)
+static void pipeline_add_row(struct session *s, const struct resolved_event *sl,
+			     const struct thread *t)
 {
 	s->stats.rows[sl->event.kind]++;
 	if (sl->event.kind == EVENT_TRACE_CLOSE && sl->event.duration_ns > s->span_above_ns)
@@ -25,7 +26,7 @@ static void add_row(struct session *s, const struct resolved_event *sl, const st
 static void add_pending(struct session *s, struct thread *t)
 {
 	rows__name(&s->rows, t, &t->pending->event);
-	add_row(s, t->pending, t);
+	pipeline_add_row(s, t->pending, t);
 }
 
 void pipeline__end_slice(struct session *s, struct thread *t)
@@ -43,7 +44,7 @@ static void add_slice(struct session *s, struct thread *t, struct resolved_event
 	bool last = sl->event.state == EVENT_STATE_DEAD;
 
 	if (sl->event.kind != EVENT_SWITCH || s->join_min_ns == 0) {
-		add_row(s, sl, t);
+		pipeline_add_row(s, sl, t);
 		return;
 	}
 	if (t->pending && !slice__join(sl, t->pending, s->join_min_ns)) {
@@ -56,7 +57,7 @@ static void add_slice(struct session *s, struct thread *t, struct resolved_event
 		*t->pending = *sl;
 		return;
 	}
-	add_row(s, sl, t);
+	pipeline_add_row(s, sl, t);
 	free(t->pending);
 	t->pending = NULL;
 }
@@ -78,7 +79,7 @@ static void lose_one(struct session *s, const struct resolved_event *sl, const c
 
 /* Returns the ID, or 0 if the stack of an earlier batch could not be carried over for lack of
  * memory. */
-static uint64_t carried(const struct session *s, uint64_t stack_id)
+static uint64_t pipeline_carried(const struct session *s, uint64_t stack_id)
 {
 	return recording__has_stack(s->recording, stack_id) ? stack_id : 0;
 }
@@ -97,11 +98,11 @@ void pipeline__close(struct session *s, const struct event *e)
 	if (!t)
 		return;
 	t->exited |= !known;
-	sl.ustack_id = carried(s, sl.ustack_id);
-	sl.kstack_id = carried(s, sl.kstack_id);
+	sl.ustack_id = pipeline_carried(s, sl.ustack_id);
+	sl.kstack_id = pipeline_carried(s, sl.kstack_id);
 	rows__name(&s->rows, t, &sl.event);
 	rows__set_build_id(&s->rows, t, &build_id);
-	add_row(s, &sl, t);
+	pipeline_add_row(s, &sl, t);
 }
 
 /* Returns true if everything that the row needs, except the user stack, is known. */
@@ -162,7 +163,7 @@ static bool name_thread(struct session *s, struct work *w)
 }
 
 /* Fills in the event itself, its kernel stack and its process's build ID. */
-static void resolve(struct session *s, struct work *w)
+static void pipeline_resolve(struct session *s, struct work *w)
 {
 	const struct event *e = w->in->event;
 
@@ -211,7 +212,7 @@ bool pipeline__take(const struct deferred_entry *in, bool last, void *arg)
 		return false;
 	if (!name_thread(s, &w))
 		return true;
-	resolve(s, &w);
+	pipeline_resolve(s, &w);
 	emit_or_park(s, &w);
 	return true;
 }
@@ -252,7 +253,7 @@ static void pipeline_sample(struct session *s, const struct event *e, struct pro
 		pipeline__take(&in, true, s);
 }
 
-static struct process *process_of(struct session *s, const struct event *e)
+static struct process *pipeline_process_of(struct session *s, const struct event *e)
 {
 	if (e->flags & EVENT_F_USER)
 		return process_table__get(s->processes, e->tgid);
@@ -268,7 +269,7 @@ void pipeline__samples(struct session *s, const struct record *records, size_t c
 
 		if (i + EVENT_AHEAD < cnt)
 			event__prefetch(records[i + EVENT_AHEAD].event);
-		entries[i] = (struct walker_entry){ process_of(s, e), e };
+		entries[i] = (struct walker_entry){ pipeline_process_of(s, e), e };
 	}
 	walker__ahead(s->walker, entries, cnt);
 	for (size_t i = 0; i < cnt; i++)

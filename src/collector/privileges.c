@@ -34,7 +34,7 @@ static bool is_elsewhere(const char *path)
 	return st.st_uid != geteuid();
 }
 
-static bool always(const struct options *o)
+static bool privileges_always(const struct collector_options *o)
 {
 	(void)o;
 	return true;
@@ -42,7 +42,7 @@ static bool always(const struct options *o)
 
 /* Returns true if this process lacks some of the narrow capabilities. CAP_SYS_ADMIN then stands in
  * for them: older kernels have no others. */
-static bool stands_in(const struct options *o)
+static bool stands_in(const struct collector_options *o)
 {
 	const uint64_t named =
 		CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_CHECKPOINT_RESTORE);
@@ -51,12 +51,12 @@ static bool stands_in(const struct options *o)
 	return (capabilities__permitted() & named) != named;
 }
 
-static bool launches(const struct options *o)
+static bool privileges_launches(const struct collector_options *o)
 {
 	return o->command;
 }
 
-static bool writes_elsewhere(const struct options *o)
+static bool writes_elsewhere(const struct collector_options *o)
 {
 	return is_elsewhere(o->status_path) || is_elsewhere(o->metrics_path) ||
 	       is_elsewhere(o->cache_dir);
@@ -66,22 +66,22 @@ static bool writes_elsewhere(const struct options *o)
 static const struct {
 	unsigned capability;
 	bool reader; /* also kept by threads that only read what processes have */
-	bool (*needed)(const struct options *);
+	bool (*needed)(const struct collector_options *);
 } kept[] = {
 	/* create maps, iterators, programs and perf events for CPUs that come online later */
-	{ CAP_BPF, false, always },
-	{ CAP_PERFMON, false, always },
+	{ CAP_BPF, false, privileges_always },
+	{ CAP_PERFMON, false, privileges_always },
 	/* reads /proc/PID of other users' processes, and the files that they map */
-	{ CAP_SYS_PTRACE, true, always },
-	{ CAP_DAC_READ_SEARCH, true, always },
-	{ CAP_CHECKPOINT_RESTORE, true, always },
+	{ CAP_SYS_PTRACE, true, privileges_always },
+	{ CAP_DAC_READ_SEARCH, true, privileges_always },
+	{ CAP_CHECKPOINT_RESTORE, true, privileges_always },
 	/* read the addresses of kernel functions */
-	{ CAP_SYSLOG, true, always },
+	{ CAP_SYSLOG, true, privileges_always },
 	/* raise the priority of the threads that drain rings above the load */
-	{ CAP_SYS_NICE, true, always },
+	{ CAP_SYS_NICE, true, privileges_always },
 	{ CAP_SYS_ADMIN, true, stands_in },
 	/* end the command, which may run as another user */
-	{ CAP_KILL, false, launches },
+	{ CAP_KILL, false, privileges_launches },
 	{ CAP_DAC_OVERRIDE, false, writes_elsewhere },
 };
 
@@ -93,7 +93,7 @@ void privileges__harden(void)
 
 /* Opens this process's first mapped file in the way in which files of other processes are opened.
  * Returns 0 or -errno. */
-static int open_mapped(void)
+static int privileges_open_mapped(void)
 {
 	DIR *dir = opendir(MAP_FILES);
 	int fd = -1, err = 0;
@@ -115,7 +115,7 @@ static int open_mapped(void)
 
 void privileges__check(void)
 {
-	int err = open_mapped();
+	int err = privileges_open_mapped();
 
 	if (err)
 		log__warn("cannot open files by /proc/PID/map_files: %s; stacks of programs that "
@@ -124,7 +124,7 @@ void privileges__check(void)
 			  strerror(-err));
 }
 
-static void keep(uint64_t capabilities)
+static void privileges_keep(uint64_t capabilities)
 {
 	int err = capabilities__keep(capabilities);
 
@@ -140,17 +140,17 @@ void privileges__limit_reader(void)
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (kept[i].reader && kept[i].needed(NULL))
 			set |= CAPABILITY(kept[i].capability);
-	keep(set);
+	privileges_keep(set);
 }
 
-void privileges__limit(const struct options *o)
+void privileges__limit(const struct collector_options *o)
 {
 	uint64_t set = 0;
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (kept[i].needed(o))
 			set |= CAPABILITY(kept[i].capability);
-	keep(set);
+	privileges_keep(set);
 }
 
 void privileges__advise(int err)

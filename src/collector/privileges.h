@@ -17,7 +17,7 @@ void privileges__check(void);
 void privileges__limit_reader(void);
 /* Limits the calling thread, and those that it starts, to what recording with these options takes.
  * Call it when the programs are loaded and the folder of the recording is open. */
-void privileges__limit(const struct options *);
+void privileges__limit(const struct collector_options *);
 /* Logs what to do about a failure that was logged. With few files, libbpf's tests of the kernel's
  * features can fail, and then the kernel refuses the programs for another reason than EMFILE. */
 void privileges__advise(int err);

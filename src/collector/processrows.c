@@ -116,8 +116,8 @@ static struct seen_process *seen_get(struct process_rows *p, uint32_t tgid)
 
 /* Returns the start in unix time, in ticks like in /proc. It stays the same when the process is
  * read again, although the clock may have moved. */
-static int64_t start_of(const struct process_rows *p, const struct seen_process *s,
-			const struct process_facts *f)
+static int64_t processrows_start_of(const struct process_rows *p, const struct seen_process *s,
+				    const struct process_facts *f)
 {
 	int64_t start = clock__unix_ns(p->clock, f->start_ns - (uint64_t)p->clock->suspended_ns);
 
@@ -128,7 +128,8 @@ static int64_t start_of(const struct process_rows *p, const struct seen_process 
 
 /* Reads /proc, if the process is new, or it is time for another look. Keeps what was known of a
  * process that is gone. */
-static void read_facts(struct process_rows *p, struct seen_process *s, uint32_t generation)
+static void processrows_read_facts(struct process_rows *p, struct seen_process *s,
+				   uint32_t generation)
 {
 	size_t max = p->texts_sz < TEXTS_SZ_MAX ? PROCESS_TEXT_MAX : CUT_TEXT_MAX;
 	struct process_facts *f;
@@ -144,19 +145,20 @@ static void read_facts(struct process_rows *p, struct seen_process *s, uint32_t 
 		free(f);
 		return;
 	}
-	s->start = f->known ? start_of(p, s, f) : 0;
+	s->start = f->known ? processrows_start_of(p, s, f) : 0;
 	set_facts(p, s, f);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static uint32_t text_id(struct process_rows *p, const char *s, size_t sz)
+static uint32_t processrows_text_id(struct process_rows *p, const char *s, size_t sz)
 {
 	return sz ? recording__string(p->recording, s, sz) : 0;
 }
 
-static void row_fill(struct process_rows *p, const struct seen_process *s, struct process_row *row)
+static void processrows_row_fill(struct process_rows *p, const struct seen_process *s,
+				 struct process_row *row)
 {
 	const struct process_facts *f = s->facts;
 	const char *user;
@@ -168,9 +170,10 @@ static void row_fill(struct process_rows *p, const struct seen_process *s, struc
 	row->parent = (int32_t)f->parent;
 	row->uid = (int32_t)f->uid;
 	row->present = PROCESS_ROW_START | PROCESS_ROW_FACTS;
-	row->executable = text_id(p, process_facts__executable(f), f->executable_sz);
-	row->command_line = text_id(p, process_facts__command_line(f), f->command_line_sz);
-	row->user = user ? text_id(p, user, strlen(user)) : 0;
+	row->executable = processrows_text_id(p, process_facts__executable(f), f->executable_sz);
+	row->command_line =
+		processrows_text_id(p, process_facts__command_line(f), f->command_line_sz);
+	row->user = user ? processrows_text_id(p, user, strlen(user)) : 0;
 }
 
 void process_rows__see(struct process_rows *p, const struct process_row *seen)
@@ -188,8 +191,8 @@ void process_rows__see(struct process_rows *p, const struct process_row *seen)
 	if (s->generation == generation)
 		return;
 	s->generation = generation;
-	read_facts(p, s, generation);
-	row_fill(p, s, &row);
+	processrows_read_facts(p, s, generation);
+	processrows_row_fill(p, s, &row);
 	recording__add_process(p->recording, &row);
 }
 

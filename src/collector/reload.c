@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "collector/optiontable.h"
 
-static bool apply_keep(const struct reload *r, struct options *fresh)
+static bool reload_apply_keep(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->recording.keep = fresh->recording.keep;
 	recording__set_keep(r->recording, &fresh->recording.keep);
 	return true;
 }
 
-static bool apply_max_memory(const struct reload *r, struct options *fresh)
+static bool apply_max_memory(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->max_memory_sz = fresh->max_memory_sz;
 	memory__set_max(r->memory, fresh->max_memory_sz);
@@ -23,7 +23,7 @@ static bool apply_max_memory(const struct reload *r, struct options *fresh)
 }
 
 /* The programs can only thin if they were loaded for that. */
-static bool apply_budget(const struct reload *r, struct options *fresh)
+static bool apply_budget(const struct reload *r, struct collector_options *fresh)
 {
 	if (!r->governor || !fresh->budget_percent)
 		return false;
@@ -32,28 +32,28 @@ static bool apply_budget(const struct reload *r, struct options *fresh)
 	return true;
 }
 
-static bool apply_poll(const struct reload *r, struct options *fresh)
+static bool apply_poll(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->poll_ns = fresh->poll_ns;
 	return true;
 }
 
-static bool apply_bill(const struct reload *r, struct options *fresh)
+static bool apply_bill(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->bill_ns = fresh->bill_ns;
 	return true;
 }
 
-static bool apply_metrics(const struct reload *r, struct options *fresh)
+static bool apply_metrics(const struct reload *r, struct collector_options *fresh)
 {
 	metrics__free(*r->metrics);
 	*r->metrics = metrics__new(fresh->metrics_path, &r->metrics_sources);
 	return true;
 }
 
-static bool apply_conditions(const struct reload *r, struct options *fresh)
+static bool apply_conditions(const struct reload *r, struct collector_options *fresh)
 {
-	struct options *o = r->options;
+	struct collector_options *o = r->options;
 	struct condition *old = o->conditions;
 
 	if (!o->recording.flight.keep_ns)
@@ -71,11 +71,11 @@ static bool apply_conditions(const struct reload *r, struct options *fresh)
 static const struct live_option {
 	int key;
 	/* Returns false if this change needs a restart. May move members out of `fresh`. */
-	bool (*apply)(const struct reload *, struct options *fresh);
+	bool (*apply)(const struct reload *, struct collector_options *fresh);
 } live_options[] = {
-	{ KEY_KEEP, apply_keep },	{ KEY_MAX_MEMORY, apply_max_memory },
-	{ KEY_BUDGET, apply_budget },	{ KEY_POLL, apply_poll },
-	{ KEY_BILL, apply_bill },	{ KEY_METRICS, apply_metrics },
+	{ KEY_KEEP, reload_apply_keep }, { KEY_MAX_MEMORY, apply_max_memory },
+	{ KEY_BUDGET, apply_budget },	 { KEY_POLL, apply_poll },
+	{ KEY_BILL, apply_bill },	 { KEY_METRICS, apply_metrics },
 	{ KEY_WHEN, apply_conditions },
 };
 
@@ -152,7 +152,7 @@ struct reload_result {
 	struct buf applied, refused;
 };
 
-static void reload_option(const struct reload *r, struct options *fresh,
+static void reload_option(const struct reload *r, struct collector_options *fresh,
 			  const struct argp_option *o, struct reload_result *result)
 {
 	const struct live_option *live = live_option__find(o->key);
@@ -187,7 +187,7 @@ static void reload_report(struct reload_result *result)
 void reload__options(const struct reload *r)
 {
 	struct reload_result result = { 0 };
-	struct options fresh;
+	struct collector_options fresh;
 
 	if (options__parse_again(&fresh, r->options) != 0) {
 		log__warn("the options stay as they were");

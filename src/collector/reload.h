@@ -13,7 +13,7 @@
 #include "collector/trigger.h"
 
 struct reload {
-	struct options *options;
+	struct collector_options *options;
 	struct recording *recording;
 	struct session *session;
 	struct memory *memory;

@@ -43,7 +43,7 @@ static uint32_t comm_id(struct rows *r, const char comm[EVENT_COMM_SZ])
 	return recording__string(r->recording, comm, strnlen(comm, EVENT_COMM_SZ));
 }
 
-static uint32_t cgroup_id(struct rows *r, uint64_t id)
+static uint32_t rows_cgroup_id(struct rows *r, uint64_t id)
 {
 	const char *path = id ? cgroups__path(r->cgroups, id) : NULL;
 
@@ -58,7 +58,7 @@ static uint32_t container_id(struct rows *r, uint64_t cgroup)
 	return name ? recording__string(r->recording, name, strlen(name)) : 0;
 }
 
-static void see_process(struct rows *r, const struct thread *t, const struct event *e)
+static void rows_see_process(struct rows *r, const struct thread *t, const struct event *e)
 {
 	process_rows__see(r->processes, &(struct process_row){
 						.timestamp = clock__unix_ns(&r->clock, e->time_ns),
@@ -86,12 +86,12 @@ void rows__name(struct rows *r, struct thread *t, const struct event *e)
 	}
 	if (all || t->cgroup_id != e->cgroup_id) {
 		t->cgroup_id = e->cgroup_id;
-		t->cgroup_str_id = cgroup_id(r, t->cgroup_id);
+		t->cgroup_str_id = rows_cgroup_id(r, t->cgroup_id);
 	}
 	if (all)
 		t->build_id_id = recording__bytes(r->recording, t->build_id.bytes, t->build_id.sz);
 	if (all)
-		see_process(r, t, e);
+		rows_see_process(r, t, e);
 	t->generation = r->labels.generation;
 	t->tgid = e->tgid;
 }

@@ -26,7 +26,7 @@
 #define DEFERRED_SZ   ((size_t)64 << 20) /* at most; a quarter of --max-memory */
 #define DEFERRED_EACH 4			 /* a process has a quarter of it */
 
-static struct deferred *deferred_for(const struct options *o)
+static struct deferred *deferred_for(const struct collector_options *o)
 {
 	size_t max_sz = o->max_memory_sz / 4 < DEFERRED_SZ ? o->max_memory_sz / 4 : DEFERRED_SZ;
 
@@ -34,7 +34,7 @@ static struct deferred *deferred_for(const struct options *o)
 		.max_sz = max_sz, .each_sz = max_sz / DEFERRED_EACH, .wait_ns = DEFERRED_NS });
 }
 
-struct session *session__new(const struct options *o, struct recording *recording,
+struct session *session__new(const struct collector_options *o, struct recording *recording,
 			     const struct census *census, struct runtimes *runtimes)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -183,7 +183,7 @@ static void carry_pending(struct session *s)
 
 /* Returns true if the batch may close. It must have every stack to which it refers, so it waits for
  * their names, within bounds without blocking. */
-static bool may_close(struct session *s, uint64_t now_ns)
+static bool session_may_close(struct session *s, uint64_t now_ns)
 {
 	bool named = stacks__unnamed(s->stacks) == 0;
 
@@ -236,7 +236,7 @@ int session__tick(struct session *s, uint64_t now_ns)
 	if (news || s->backlog || now_ns >= deferred__due_ns(s->deferred))
 		s->backlog = !deferred__retry(s->deferred, monotonic__ns(), pipeline__take, s);
 	s->losses_from_ns = now_ns;
-	if (!may_close(s, now_ns))
+	if (!session_may_close(s, now_ns))
 		return 0;
 	if (!s->err)
 		s->err = stacks__err(s->stacks);

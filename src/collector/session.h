@@ -18,8 +18,8 @@ struct rate_change; /* collector/rows.h */
 
 /* Borrows the census, which must outlive the session; its jobs must be stopped first. Borrows
  * `runtimes`; NULL: none are recorded. Returns NULL + errno (already logged). */
-struct session *session__new(const struct options *, struct recording *, const struct census *,
-			     struct runtimes *);
+struct session *session__new(const struct collector_options *, struct recording *,
+			     const struct census *, struct runtimes *);
 void session__free(struct session *);
 /* Sets what the rows of chosen probes say. Borrows it. */
 void session__set_probes(struct session *, const struct any_probes *);

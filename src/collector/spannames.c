@@ -31,7 +31,7 @@ void span_names__free(struct span_names *s)
 	free(s);
 }
 
-static uint32_t find_name(const struct span_names *s, uint64_t span_id)
+static uint32_t spannames_find_name(const struct span_names *s, uint64_t span_id)
 {
 	return HASHINDEX_FIND(&s->index, seed__mix(span_id), i, s->names[i].span_id == span_id);
 }
@@ -40,7 +40,7 @@ void span_names__add(struct span_names *s, uint64_t span_id, const char *text)
 {
 	struct span_name *n = &s->names[s->next];
 
-	if (!span_id || find_name(s, span_id) != HASHINDEX_NONE)
+	if (!span_id || spannames_find_name(s, span_id) != HASHINDEX_NONE)
 		return;
 	if (n->span_id)
 		hashindex__remove(&s->index, seed__mix(n->span_id), s->next);
@@ -54,7 +54,7 @@ void span_names__add(struct span_names *s, uint64_t span_id, const char *text)
 
 const char *span_names__find(const struct span_names *s, uint64_t span_id)
 {
-	uint32_t i = s && span_id ? find_name(s, span_id) : HASHINDEX_NONE;
+	uint32_t i = s && span_id ? spannames_find_name(s, span_id) : HASHINDEX_NONE;
 
 	return i == HASHINDEX_NONE ? NULL : s->names[i].text;
 }

@@ -20,19 +20,19 @@
 #define PROGRESS_MAX 160
 #define CLEAR_LINE   "\r\033[K"
 
-static void clear_line(void)
+static void status_clear_line(void)
 {
 	fputs(CLEAR_LINE, stderr);
 }
 
-void status__init(struct status *s, const struct options *o, const struct notify *notify)
+void status__init(struct status *s, const struct collector_options *o, const struct notify *notify)
 {
 	*s = (struct status){ .filter = &o->capture.filter,
 			      .notify = notify,
 			      .quiet = o->quiet,
 			      .terminal = isatty(STDERR_FILENO) };
 	if (s->terminal && !s->quiet)
-		log__set_before(clear_line);
+		log__set_before(status_clear_line);
 }
 
 void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
@@ -43,7 +43,7 @@ void status__recording(struct status *s, const char *dir, uint64_t begin_ns)
 		s->terminal && !s->quiet ? " (Ctrl-C ends it)" : "");
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double status_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 100.0;
 }
@@ -52,7 +52,7 @@ struct size_text {
 	char s[32];
 };
 
-static struct size_text size_text(uint64_t bytes)
+static struct size_text status_size_text(uint64_t bytes)
 {
 	struct size_text t;
 
@@ -81,10 +81,11 @@ void status__tick(struct status *s, const struct session *session, const struct 
 	recording__stats(r, &written);
 	if (t.user_stacks)
 		snprintf(roots, sizeof(roots), "%.1f %% to the root  ",
-			 percent(t.to_root, t.user_stacks));
+			 status_percent(t.to_root, t.user_stacks));
 	snprintf(text, sizeof(text), "%5.0f s  %lu samples  %s%lu lost  %s  own CPU %.1f %%",
 		 (double)(now_ns - s->begin_ns) / 1e9, t.rows, roots, t.lost,
-		 size_text(written.bytes).s, percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns));
+		 status_size_text(written.bytes).s,
+		 status_percent(cpu_ns - s->cpu_ns, now_ns - s->shown_ns));
 	if (!s->quiet && log__writable(0))
 		fprintf(stderr, "%s%s%s", s->terminal ? CLEAR_LINE : "", text,
 			s->terminal ? "" : "\n");
@@ -127,7 +128,7 @@ static void advise_walks(const struct session_stats *st)
 		uint64_t cnt = st->unwound[poor_ends[i].status];
 
 		if (cnt * POOR > all)
-			log__info("%.1f %% of the user stacks %s", percent(cnt, all),
+			log__info("%.1f %% of the user stacks %s", status_percent(cnt, all),
 				  poor_ends[i].advice);
 	}
 }
@@ -148,7 +149,7 @@ static void say_walks(const struct session *session)
 		   w.started, w.died, w.late, w.refused, w.asked, (double)w.cpu_ns / 1e9);
 }
 
-static bool is_only_kind(size_t kind)
+static bool status_is_only_kind(size_t kind)
 {
 	size_t cnt = 0;
 
@@ -157,14 +158,14 @@ static bool is_only_kind(size_t kind)
 	return cnt == 1;
 }
 
-static void print_kind(const struct session_stats *st, size_t k)
+static void status_print_kind(const struct session_stats *st, size_t k)
 {
 	char root[16] = "-", lost[24] = "";
 
 	if (st->user_stacks[k])
 		snprintf(root, sizeof(root), "%.2f %%",
-			 percent(st->to_root[k], st->user_stacks[k]));
-	if (is_only_kind(k))
+			 status_percent(st->to_root[k], st->user_stacks[k]));
+	if (status_is_only_kind(k))
 		snprintf(lost, sizeof(lost), "%lu", st->lost[k]);
 	if (st->rows[k] || (*lost && st->lost[k]))
 		fprintf(stderr, "%-12s %12lu %14s %10s\n", event_kind__name(k), st->rows[k], root,
@@ -174,8 +175,8 @@ static void print_kind(const struct session_stats *st, size_t k)
 			st->lost[k]);
 }
 
-static void print_summary(const struct status *s, const struct session *session,
-			  const struct recording *r, uint64_t end_ns)
+static void status_print_summary(const struct status *s, const struct session *session,
+				 const struct recording *r, uint64_t end_ns)
 {
 	const struct session_stats *st = session__stats(session);
 	struct recording_stats written;
@@ -183,7 +184,7 @@ static void print_summary(const struct status *s, const struct session *session,
 	recording__stats(r, &written);
 	fprintf(stderr, "%-12s %12s %14s %10s\n", "kind", "rows", "to the root", "lost");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
-		print_kind(st, k);
+		status_print_kind(st, k);
 	print_unwound(st);
 	advise_walks(st);
 	say_walks(session);
@@ -199,12 +200,13 @@ static void print_summary(const struct status *s, const struct session *session,
 			written.removed_batches);
 	fprintf(stderr, "%.1f s, %lu rows in %lu %s, %s in %s; own CPU %.2f s\n",
 		(double)(end_ns - s->begin_ns) / 1e9, written.rows, written.batches,
-		written.batches == 1 ? "batch" : "batches", size_text(written.bytes).s,
+		written.batches == 1 ? "batch" : "batches", status_size_text(written.bytes).s,
 		recording__dir(r), (double)session__cpu_ns(session) / 1e9);
 }
 
 /* Prints what every user must know. */
-static void warn(const struct status *s, const struct session_totals *t, const struct recording *r)
+static void status_warn(const struct status *s, const struct session_totals *t,
+			const struct recording *r)
 {
 	bool removed = recording__removed(r);
 
@@ -230,11 +232,11 @@ void status__summary(struct status *s, const struct session *session, const stru
 	const struct session_totals t = session__totals(session);
 
 	if (s->terminal && !s->quiet)
-		clear_line();
+		status_clear_line();
 	log__set_before(NULL);
 	if (!s->quiet)
-		print_summary(s, session, r, end_ns);
-	warn(s, &t, r);
+		status_print_summary(s, session, r, end_ns);
+	status_warn(s, &t, r);
 }
 
 static void print_costs(const struct capture_cost *costs, size_t cnt, uint64_t ns)
@@ -254,7 +256,7 @@ static void print_costs(const struct capture_cost *costs, size_t cnt, uint64_t n
 	for (size_t i = 0; i < cnt; i++)
 		fprintf(stderr, "%-34s %12lu %10.0f %10.3f\n", costs[i].program, costs[i].runs,
 			costs[i].runs ? (double)costs[i].run_ns / (double)costs[i].runs : 0,
-			percent(costs[i].run_ns, ns));
+			status_percent(costs[i].run_ns, ns));
 }
 
 void status__bill(struct status *s, struct capture *c, uint64_t ns)

@@ -20,7 +20,7 @@ struct status {
 	uint64_t cpu_ns; /* own CPU time at the last display */
 };
 
-void status__init(struct status *, const struct options *, const struct notify *);
+void status__init(struct status *, const struct collector_options *, const struct notify *);
 /* Prints the line that scripts wait for: recording has begun. */
 void status__recording(struct status *, const char *dir, uint64_t begin_ns);
 /* Return true, and show the progress: twice a second on a terminal, else every ten seconds. With

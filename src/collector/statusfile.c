@@ -58,7 +58,7 @@ void statusfile__free(struct statusfile *s)
 	free(s);
 }
 
-static void print_failed(FILE *f, const struct session_stats *st)
+static void statusfile_print_failed(FILE *f, const struct session_stats *st)
 {
 	const char *separator = "";
 
@@ -72,8 +72,8 @@ static void print_failed(FILE *f, const struct session_stats *st)
 	fprintf(f, "},\n");
 }
 
-static void print_memory(FILE *f, const struct statusfile_sources *from,
-			 const struct session_totals *t)
+static void statusfile_print_memory(FILE *f, const struct statusfile_sources *from,
+				    const struct session_totals *t)
 {
 	struct memory_part parts[MEMORY_PART_CNT];
 	struct memory_stats m;
@@ -102,7 +102,7 @@ static void print_flight(FILE *f, const struct recording *r)
 			stats.flight.triggers, stats.flight.writing ? "true" : "false");
 }
 
-static void print(struct statusfile *s, FILE *f, uint64_t now_ns)
+static void statusfile_print(struct statusfile *s, FILE *f, uint64_t now_ns)
 {
 	const struct session *session = s->from.session;
 	const struct session_stats *st = session__stats(session);
@@ -118,7 +118,7 @@ static void print(struct statusfile *s, FILE *f, uint64_t now_ns)
 	fprintf(f, "{\n  \"pid\": %d,\n  \"samples\": %lu,\n  \"stacks\": %lu,\n", (int)getpid(),
 		sum.rows, sum.user_stacks);
 	fprintf(f, "  \"unwound\": %lu,\n  \"converted_percent\": %.2f,\n", sum.to_root, converted);
-	print_failed(f, st);
+	statusfile_print_failed(f, st);
 	fprintf(f, "  \"waiting\": %zu,\n  \"waited\": %lu,\n  \"reading\": %zu,\n",
 		sum.deferred.cnt, sum.deferred.waited, sum.reading);
 	fprintf(f, "  \"unnamed_stacks\": %zu,\n  \"unnamed\": %zu,\n", sum.unnamed, sum.nameless);
@@ -128,7 +128,7 @@ static void print(struct statusfile *s, FILE *f, uint64_t now_ns)
 		"\"none\": %zu, \"bytes\": %zu},\n",
 		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
 		tables->bytes);
-	print_memory(f, &s->from, &sum);
+	statusfile_print_memory(f, &s->from, &sum);
 	print_flight(f, s->from.recording);
 	fprintf(f, "  \"lost\": %lu,\n  \"own_cpu_percent\": %.2f\n}\n", sum.lost, cpu);
 	s->cpu_ns = cpu_ns;
@@ -141,6 +141,6 @@ void statusfile__tick(struct statusfile *s, uint64_t now_ns)
 
 	if (!f)
 		return;
-	print(s, f, now_ns);
+	statusfile_print(s, f, now_ns);
 	textfile__end(s->file, f);
 }

@@ -100,7 +100,7 @@ void textfile__free(struct textfile *t)
 }
 
 /* Two collectors must not replace each other's file: the second one takes another name. */
-static void make_way(struct writing *w)
+static void textfile_make_way(struct writing *w)
 {
 	int pid = textfile__writer(w->writer, w->path);
 	size_t len;
@@ -118,7 +118,7 @@ static void writing__work(struct job *j)
 	struct writing *w = (struct writing *)(void *)j;
 
 	if (!w->moved)
-		make_way(w);
+		textfile_make_way(w);
 	w->err = replace__file(w->path, w->text, w->sz);
 }
 

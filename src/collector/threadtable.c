@@ -6,7 +6,7 @@
 #include "collector/slice.h"
 
 /* Called for each event. IDs of threads lie close together. */
-static unsigned hash(uint32_t tid)
+static unsigned threadtable_hash(uint32_t tid)
 {
 	return tid * 2654435761u;
 }
@@ -15,7 +15,7 @@ struct thread *threads__find(struct threads *ts, uint32_t tid)
 {
 	struct thread *t;
 
-	HASH_FIND_BYHASHVALUE(hh, ts->by_tid, &tid, sizeof(tid), hash(tid), t);
+	HASH_FIND_BYHASHVALUE(hh, ts->by_tid, &tid, sizeof(tid), threadtable_hash(tid), t);
 	return t;
 }
 
@@ -26,7 +26,7 @@ static struct thread *threads_add(struct threads *ts, uint32_t tid)
 	if (!t)
 		return NULL;
 	t->tid = tid;
-	HASH_ADD_BYHASHVALUE(hh, ts->by_tid, tid, sizeof(t->tid), hash(tid), t);
+	HASH_ADD_BYHASHVALUE(hh, ts->by_tid, tid, sizeof(t->tid), threadtable_hash(tid), t);
 	if (HASH_ADDED(t))
 		return t;
 	free(t);
@@ -49,7 +49,7 @@ bool threads__is_idle(const struct threads *ts, const struct thread *t)
 	return ts->sweeps - t->sweep >= 2;
 }
 
-static void drop(struct threads *ts, struct thread *t)
+static void threadtable_drop(struct threads *ts, struct thread *t)
 {
 	HASH_DEL(ts->by_tid, t);
 	free(t->pending);
@@ -63,7 +63,7 @@ void threads__sweep(struct threads *ts)
 	ts->sweeps++;
 	HASH_ITER (hh, ts->by_tid, t, next)
 		if ((t->exited || threads__is_idle(ts, t)) && !t->pending)
-			drop(ts, t);
+			threadtable_drop(ts, t);
 }
 
 size_t threads__sz(const struct threads *ts)
@@ -80,5 +80,5 @@ void threads__free(struct threads *ts)
 	struct thread *t, *next;
 
 	HASH_ITER (hh, ts->by_tid, t, next)
-		drop(ts, t);
+		threadtable_drop(ts, t);
 }

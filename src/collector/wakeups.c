@@ -56,7 +56,7 @@ static unsigned wait_urgent(const struct wakeups *w, uint64_t ns)
 	return why;
 }
 
-static unsigned wait_any(struct wakeups *w, uint64_t ns)
+static unsigned wakeups_wait_any(struct wakeups *w, uint64_t ns)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int cnt = epoll_wait(w->news_fd, events, EVENTS_MAX, to_ms(ns));
@@ -86,7 +86,7 @@ unsigned wakeups__wait(struct wakeups *w, uint64_t ns)
 
 	took_ns = monotonic__ns() - from_ns;
 	if (!why)
-		why = wait_any(w, took_ns < ns ? ns - took_ns : 0);
+		why = wakeups_wait_any(w, took_ns < ns ? ns - took_ns : 0);
 	took_ns = monotonic__ns() - from_ns;
 	if (why && took_ns < TOGETHER_NS)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(TOGETHER_NS - took_ns) }, NULL);

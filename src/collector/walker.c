@@ -27,7 +27,7 @@ struct walker {
 };
 
 /* Returns NULL if tables cannot be kept on disk; the recording goes on without them. */
-static struct table_cache *open_cache(const struct options *o)
+static struct table_cache *open_cache(const struct collector_options *o)
 {
 	struct table_cache *cache;
 
@@ -53,7 +53,7 @@ static void set_managed(struct walker *w)
 
 struct walker *walker__new(const struct walker_options *options)
 {
-	const struct options *o = options->options;
+	const struct collector_options *o = options->options;
 	struct walker *w = calloc(1, sizeof(*w));
 
 	if (!w)
@@ -108,7 +108,7 @@ void walker__ahead(struct walker *w, const struct walker_entry *entries, size_t 
 }
 
 /* Returns the finished walk of the event; NULL if it was not walked ahead. */
-static const struct walk_job *walked(struct walker *w, const struct event *e)
+static const struct walk_job *walker_walked(struct walker *w, const struct event *e)
 {
 	for (size_t i = w->ahead_next; i < w->ahead_cnt; i++) {
 		if (w->ahead[i].event != e)
@@ -137,7 +137,7 @@ static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct
 const struct trace *walker__walk(struct walker *w, struct process *p, const struct event *e,
 				 bool last)
 {
-	const struct walk_job *before = last ? NULL : walked(w, e);
+	const struct walk_job *before = last ? NULL : walker_walked(w, e);
 	struct sample sample;
 	struct walk walk = { .process = p,
 			     .sample = &sample,

@@ -12,11 +12,11 @@
 struct walker;
 
 struct walker_options {
-	const struct options *options;	 /* of the collector; read only in walker__new() */
-	struct jobs *jobs;		 /* read the files; borrowed */
-	struct process_table *processes; /* borrowed */
-	struct runtimes *runtimes;	 /* borrowed; NULL: none are recorded */
-	struct jit *jit;		 /* borrowed */
+	const struct collector_options *options; /* of the collector; read only in walker__new() */
+	struct jobs *jobs;			 /* read the files; borrowed */
+	struct process_table *processes;	 /* borrowed */
+	struct runtimes *runtimes;		 /* borrowed; NULL: none are recorded */
+	struct jit *jit;			 /* borrowed */
 };
 
 struct walker *walker__new(const struct walker_options *); /* NULL + errno */

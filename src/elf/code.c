@@ -10,7 +10,7 @@
 #define BEFORE_SZ 7
 #define AT_SZ	  9
 
-static int read_memory(const struct elf_file *f, uint64_t off, void *to, size_t sz)
+static int code_read_memory(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 {
 	if (!f->image || off > f->sz || sz > f->sz - off)
 		return -EIO;
@@ -38,7 +38,7 @@ static int read_fd(int fd, uint64_t off, void *to, size_t sz)
 
 int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 {
-	return f->fd < 0 ? read_memory(f, off, to, sz) : read_fd(f->fd, off, to, sz);
+	return f->fd < 0 ? code_read_memory(f, off, to, sz) : read_fd(f->fd, off, to, sz);
 }
 
 int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t sz)
@@ -47,12 +47,12 @@ int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t 
 	ssize_t n;
 
 	if (f->fd < 0)
-		return read_memory(f, off, to, sz);
+		return code_read_memory(f, off, to, sz);
 	n = preadv2(f->fd, &part, 1, (off_t)off, RWF_NOWAIT);
 	return n == (ssize_t)sz ? 0 : n < 0 ? -errno : -EAGAIN;
 }
 
-static uint64_t find(const struct elf_file *f, uint64_t vaddr, size_t sz)
+static uint64_t code_find(const struct elf_file *f, uint64_t vaddr, size_t sz)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -68,8 +68,8 @@ struct elf_code elf_code__at(const struct elf_file *f, uint64_t vaddr)
 {
 	return (struct elf_code){ .machine = f->machine,
 				  .vaddr = vaddr,
-				  .before_off = find(f, vaddr - BEFORE_SZ, BEFORE_SZ),
-				  .at_off = find(f, vaddr, AT_SZ) };
+				  .before_off = code_find(f, vaddr - BEFORE_SZ, BEFORE_SZ),
+				  .at_off = code_find(f, vaddr, AT_SZ) };
 }
 
 void elf_code__read(struct elf_code *t, int fd)

@@ -36,7 +36,7 @@ static int open_regular(int handle)
 	return fd;
 }
 
-static bool same_owner(int a, int b)
+static bool debugfile_same_owner(int a, int b)
 {
 	struct stat sta, stb;
 
@@ -48,7 +48,7 @@ static bool may_speak(const struct elf_file *f, int fd)
 {
 	if (elf_file__trusts(fd))
 		return elf_file__looks_like_one(fd);
-	return !f->trusted && same_owner(f->fd, fd);
+	return !f->trusted && debugfile_same_owner(f->fd, fd);
 }
 
 static bool has_crc(int fd, uint32_t want)
@@ -63,14 +63,16 @@ static bool has_crc(int fd, uint32_t want)
 	return n == 0 && crc == want;
 }
 
-static bool is_wanted(const struct elf_file *f, const struct elf_file *debug, const uint32_t *crc)
+static bool debugfile_is_wanted(const struct elf_file *f, const struct elf_file *debug,
+				const uint32_t *crc)
 {
 	return f->build_id.sz ? build_id__equal(&f->build_id, &debug->build_id)
 			      : crc && has_crc(debug->fd, *crc);
 }
 
 /* Returns false if the file has no build ID, or if the path is too long. */
-static bool find_path(const struct elf_file *f, const char *dir, char path[static PATH_MAX])
+static bool debugfile_find_path(const struct elf_file *f, const char *dir,
+				char path[static PATH_MAX])
 {
 	char hex[2 * BUILD_ID_MAX + 1];
 
@@ -144,7 +146,7 @@ static int debug_file__handle_beside(const struct elf_file *f, const char *path)
 static int find_candidate(const struct elf_file *f, const char *dir, const struct debug_query *q,
 			  char path[static PATH_MAX])
 {
-	bool has_path = q->place == DEBUG_BY_BUILD_ID ? find_path(f, dir, path)
+	bool has_path = q->place == DEBUG_BY_BUILD_ID ? debugfile_find_path(f, dir, path)
 						      : link_path(f, dir, q, path);
 	bool beside = q->place == DEBUG_BESIDE || q->place == DEBUG_IN_FOLDER;
 	int fd = -1;
@@ -184,7 +186,7 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *dir,
 	int fd = opener ? opener->open(q, opener->arg) : find_candidate(f, dir, q, path);
 	struct elf_file *debug = fd < 0 ? NULL : elf_file__new(fd, path);
 
-	if (debug && is_wanted(f, debug, crc)) {
+	if (debug && debugfile_is_wanted(f, debug, crc)) {
 		debug->trusted |= f->trusted; /* its owner has been checked */
 		return debug;
 	}
@@ -195,7 +197,7 @@ static struct elf_file *open_matching(const struct elf_file *f, const char *dir,
 bool debug_file__is_absent(const struct elf_file *f, const char *dir)
 {
 	char path[PATH_MAX];
-	int fd = find_path(f, dir, path) ? handle__open_cached(path) : -ENOENT;
+	int fd = debugfile_find_path(f, dir, path) ? handle__open_cached(path) : -ENOENT;
 
 	if (fd >= 0)
 		close(fd);
@@ -249,7 +251,7 @@ struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
 }
 
 /* Decodes until `room` more bytes are written or the input ends. */
-static lzma_ret decode(lzma_stream *s, struct buf *out, size_t room)
+static lzma_ret debugfile_decode(lzma_stream *s, struct buf *out, size_t room)
 {
 	uint8_t *at = buf__extend(out, room);
 	lzma_ret ret;
@@ -263,7 +265,7 @@ static lzma_ret decode(lzma_stream *s, struct buf *out, size_t room)
 	return ret;
 }
 
-static int unpack(const void *xz, size_t sz, struct buf *out)
+static int debugfile_unpack(const void *xz, size_t sz, struct buf *out)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
 	lzma_ret ret = lzma_stream_decoder(&s, LZMA_MAX, 0);
@@ -271,7 +273,7 @@ static int unpack(const void *xz, size_t sz, struct buf *out)
 	s.next_in = xz;
 	s.avail_in = sz;
 	while (ret == LZMA_OK && out->sz < UNPACK_MAX)
-		ret = decode(&s, out, out->sz ? out->sz : 65536);
+		ret = debugfile_decode(&s, out, out->sz ? out->sz : 65536);
 	lzma_end(&s);
 	return ret == LZMA_STREAM_END ? 0 : -EINVAL;
 }
@@ -287,7 +289,7 @@ struct elf_file *debug_data__open(const struct elf_file *f)
 
 	if (!xz)
 		return errno = ENOENT, NULL;
-	if (unpack(xz, sz, &image) != 0)
+	if (debugfile_unpack(xz, sz, &image) != 0)
 		buf__free(&image);
 	free(xz);
 	debug = elf_file__from_memory(image.data, image.sz, f->path);

@@ -52,7 +52,7 @@ struct downloads {
 	bool abandoned; /* the thread must free this struct when it ends */
 };
 
-static bool load(struct library *l)
+static bool downloads_load(struct library *l)
 {
 	const struct {
 		const char *name;
@@ -79,7 +79,7 @@ static bool load(struct library *l)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-static void tell(struct downloads *d)
+static void downloads_tell(struct downloads *d)
 {
 	struct download_stats now;
 	download_fn fn;
@@ -99,7 +99,7 @@ static void tell(struct downloads *d)
 
 /* Returns our struct in a callback of libdebuginfod. The function that gets it is in a library that
  * is loaded already. */
-static struct downloads *owner_of(debuginfod_client *client)
+static struct downloads *downloads_owner_of(debuginfod_client *client)
 {
 	void *library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_NOLOAD);
 	__typeof__(&debuginfod_get_user_data) get;
@@ -113,9 +113,9 @@ static struct downloads *owner_of(debuginfod_client *client)
 
 /* Called about once a second; a return value other than 0 aborts the download. libdebuginfod 0.192
  * does not call it before a server has answered. */
-static int progress(debuginfod_client *client, long got, long total)
+static int downloads_progress(debuginfod_client *client, long got, long total)
 {
-	struct downloads *d = owner_of(client);
+	struct downloads *d = downloads_owner_of(client);
 	bool stop;
 
 	if (!d)
@@ -126,12 +126,13 @@ static int progress(debuginfod_client *client, long got, long total)
 	stop = d->stop;
 	pthread_mutex_unlock(&d->lock);
 	if (!stop)
-		tell(d);
+		downloads_tell(d);
 	return stop;
 }
 
 /* Returns a malloc()ed path or NULL. */
-static char *fetch(struct downloads *d, debuginfod_client *client, const struct build_id *id)
+static char *downloads_fetch(struct downloads *d, debuginfod_client *client,
+			     const struct build_id *id)
 {
 	char *path = NULL;
 	int fd = d->library.find(client, id->bytes, id->sz, &path);
@@ -142,7 +143,7 @@ static char *fetch(struct downloads *d, debuginfod_client *client, const struct 
 	return path;
 }
 
-static void done(struct downloads *d, struct download *item, char *path)
+static void downloads_done(struct downloads *d, struct download *item, char *path)
 {
 	item->path = path;
 	d->stats.pending--;
@@ -154,7 +155,7 @@ static void done(struct downloads *d, struct download *item, char *path)
 	bell__ring(&d->changed);
 }
 
-static void serve(struct downloads *d, debuginfod_client *client)
+static void downloads_serve(struct downloads *d, debuginfod_client *client)
 {
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
@@ -167,17 +168,17 @@ static void serve(struct downloads *d, debuginfod_client *client)
 		}
 		LL_DELETE(d->queue, item);
 		pthread_mutex_unlock(&d->lock);
-		path = client ? fetch(d, client, &item->id) : NULL;
+		path = client ? downloads_fetch(d, client, &item->id) : NULL;
 		pthread_mutex_lock(&d->lock);
-		done(d, item, path);
+		downloads_done(d, item, path);
 		pthread_mutex_unlock(&d->lock);
-		tell(d);
+		downloads_tell(d);
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void destroy(struct downloads *d)
+static void downloads_destroy(struct downloads *d)
 {
 	struct download *item, *next;
 
@@ -193,7 +194,7 @@ static void destroy(struct downloads *d)
 }
 
 /* The thread's last use of `d`, except that it frees an abandoned one. */
-static void end_thread(struct downloads *d)
+static void downloads_end_thread(struct downloads *d)
 {
 	bool abandoned;
 
@@ -203,10 +204,10 @@ static void end_thread(struct downloads *d)
 	bell__ring(&d->changed);
 	pthread_mutex_unlock(&d->lock);
 	if (abandoned)
-		destroy(d);
+		downloads_destroy(d);
 }
 
-static void *run(void *arg)
+static void *downloads_run(void *arg)
 {
 	struct downloads *d = arg;
 	debuginfod_client *client;
@@ -215,19 +216,19 @@ static void *run(void *arg)
 	client = d->library.begin();
 	if (client) {
 		d->library.set_data(client, d);
-		d->library.set_progress(client, progress);
+		d->library.set_progress(client, downloads_progress);
 	}
-	serve(d, client);
+	downloads_serve(d, client);
 	if (client)
 		d->library.end(client);
-	end_thread(d);
+	downloads_end_thread(d);
 	return NULL;
 }
 
 /* ---- for callers --------------------------------------------------------------------------------
  */
 
-static struct download *find(struct downloads *d, const struct build_id *id)
+static struct download *downloads_find(struct downloads *d, const struct build_id *id)
 {
 	struct download *item;
 
@@ -235,11 +236,11 @@ static struct download *find(struct downloads *d, const struct build_id *id)
 	return item;
 }
 
-static void ask(struct downloads *d, const struct build_id *id)
+static void downloads_ask(struct downloads *d, const struct build_id *id)
 {
 	struct download *item;
 
-	if (find(d, id) || HASH_COUNT(d->all) >= ASKED_MAX)
+	if (downloads_find(d, id) || HASH_COUNT(d->all) >= ASKED_MAX)
 		return;
 	item = calloc(1, sizeof(*item));
 	if (!item)
@@ -256,7 +257,7 @@ static void ask(struct downloads *d, const struct build_id *id)
 }
 
 /* Makes a hash key: only the bytes that the ID has are copied, the rest is zero. */
-static struct build_id key_of(const struct build_id *id)
+static struct build_id downloads_key_of(const struct build_id *id)
 {
 	struct build_id key = { .sz = id->sz };
 
@@ -270,9 +271,9 @@ void downloads__ask(struct downloads *d, const struct build_id *id)
 
 	if (id->sz == 0 || id->sz > BUILD_ID_MAX)
 		return;
-	key = key_of(id);
+	key = downloads_key_of(id);
 	pthread_mutex_lock(&d->lock);
-	ask(d, &key);
+	downloads_ask(d, &key);
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -284,9 +285,9 @@ const char *downloads__path(struct downloads *d, const struct build_id *id)
 
 	if (id->sz == 0 || id->sz > BUILD_ID_MAX)
 		return NULL;
-	key = key_of(id);
+	key = downloads_key_of(id);
 	pthread_mutex_lock(&d->lock);
-	item = find(d, &key);
+	item = downloads_find(d, &key);
 	path = item ? item->path : NULL;
 	pthread_mutex_unlock(&d->lock);
 	return path;
@@ -332,7 +333,7 @@ struct downloads *downloads__new(download_fn fn, void *arg)
 	d->fn = fn;
 	d->arg = arg;
 	pthread_mutex_init(&d->lock, NULL);
-	err = load(&d->library) ? thread__start(&d->thread, run, d) : ELIBACC;
+	err = downloads_load(&d->library) ? thread__start(&d->thread, downloads_run, d) : ELIBACC;
 	d->running = !err;
 	if (!err)
 		return d;
@@ -369,10 +370,10 @@ void downloads__free(struct downloads *d)
 		return;
 	thread = d->thread;
 	if (!d->running) {
-		destroy(d);
+		downloads_destroy(d);
 	} else if (stop_thread(d)) {
 		pthread_join(thread, NULL);
-		destroy(d);
+		downloads_destroy(d);
 	} else {
 		pthread_detach(thread);
 	}

@@ -26,24 +26,24 @@ struct inode_key {
 /* The file of an inode. Several inodes may be the same file, by build ID. */
 struct inode {
 	struct inode_key key;
-	struct entry *entry; /* NULL: not an ELF file */
-	UT_hash_handle hh;   /* in the order of insertion */
+	struct elfcache_entry *entry; /* NULL: not an ELF file */
+	UT_hash_handle hh;	      /* in the order of insertion */
 	struct inode *prev, *next;
 };
 
-struct entry {
+struct elfcache_entry {
 	struct elf_file *file;
 	struct inode *inodes;
 	UT_hash_handle hh_file, hh_build_id; /* by file; trusted files by build ID */
-	struct entry *prev, *next;	     /* in the list of idle files */
+	struct elfcache_entry *prev, *next;  /* in the list of idle files */
 	bool named;			     /* it is in by_build_id */
 };
 
 struct elf_cache {
 	struct elf_holder holder;
 	struct inode *by_inode;
-	struct entry *by_file, *by_build_id;
-	struct entry *idle; /* least recently used first */
+	struct elfcache_entry *by_file, *by_build_id;
+	struct elfcache_entry *idle; /* least recently used first */
 	size_t idle_cnt, idle_max, held_max;
 	struct account {
 		uint32_t owner;
@@ -86,7 +86,7 @@ static void let_go(struct elf_cache *c, struct elf_file *f)
 	c->held_sz -= f->held_sz;
 }
 
-static void unlink_entry(struct elf_cache *c, struct entry *e)
+static void unlink_entry(struct elf_cache *c, struct elfcache_entry *e)
 {
 	while (e->inodes)
 		forget_inode(c, e->inodes);
@@ -96,7 +96,7 @@ static void unlink_entry(struct elf_cache *c, struct entry *e)
 	let_go(c, e->file);
 }
 
-static void free_entry(struct elf_cache *c, struct entry *e)
+static void elfcache_free_entry(struct elf_cache *c, struct elfcache_entry *e)
 {
 	unlink_entry(c, e);
 	elf_file__free(e->file);
@@ -108,24 +108,24 @@ void elf_cache__free(struct elf_cache *c)
 	if (!c)
 		return;
 	while (c->by_file)
-		free_entry(c, c->by_file);
+		elfcache_free_entry(c, c->by_file);
 	while (c->by_inode)
 		forget_inode(c, c->by_inode);
 	free(c);
 }
 
-static struct inode_key key_of(const struct stat *st)
+static struct inode_key elfcache_key_of(const struct stat *st)
 {
 	return (struct inode_key){ st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
 				   (uint64_t)st->st_ctim.tv_nsec };
 }
 
-static struct inode_key name_of(const struct record_mmap *m)
+static struct inode_key elfcache_name_of(const struct record_mmap *m)
 {
 	return (struct inode_key){ makedev(m->maj, m->min), m->ino, m->gen, NAMED };
 }
 
-static struct inode *find_key(struct elf_cache *c, struct inode_key key)
+static struct inode *elfcache_find_key(struct elf_cache *c, struct inode_key key)
 {
 	struct inode *i;
 
@@ -135,11 +135,12 @@ static struct inode *find_key(struct elf_cache *c, struct inode_key key)
 
 static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
 {
-	return find_key(c, key_of(st));
+	return elfcache_find_key(c, elfcache_key_of(st));
 }
 
 /* Failure is harmless: the file is then opened again next time. */
-static void remember_key(struct elf_cache *c, struct inode_key key, struct entry *e)
+static void elfcache_remember_key(struct elf_cache *c, struct inode_key key,
+				  struct elfcache_entry *e)
 {
 	struct inode *i = calloc(1, sizeof(*i));
 
@@ -158,21 +159,21 @@ static void remember_key(struct elf_cache *c, struct inode_key key, struct entry
 		forget_inode(c, c->by_inode);
 }
 
-static void remember_inode(struct elf_cache *c, const struct stat *st, struct entry *e)
+static void remember_inode(struct elf_cache *c, const struct stat *st, struct elfcache_entry *e)
 {
-	remember_key(c, key_of(st), e);
+	elfcache_remember_key(c, elfcache_key_of(st), e);
 }
 
-static struct entry *find_build_id(struct elf_cache *c, const struct build_id *id)
+static struct elfcache_entry *find_build_id(struct elf_cache *c, const struct build_id *id)
 {
-	struct entry *e = NULL;
+	struct elfcache_entry *e = NULL;
 
 	if (id->sz > 0 && id->sz <= BUILD_ID_MAX)
 		HASH_FIND(hh_build_id, c->by_build_id, id->bytes, id->sz, e);
 	return e;
 }
 
-static struct elf_file *hand_out(struct elf_cache *c, struct entry *e)
+static struct elf_file *elfcache_hand_out(struct elf_cache *c, struct elfcache_entry *e)
 {
 	if (e->file->refs++ == 0) {
 		DL_DELETE(c->idle, e);
@@ -183,15 +184,15 @@ static struct elf_file *hand_out(struct elf_cache *c, struct entry *e)
 
 struct elf_file *elf_cache__by_build_id(struct elf_cache *c, const struct build_id *id)
 {
-	struct entry *e = find_build_id(c, id);
+	struct elfcache_entry *e = find_build_id(c, id);
 
-	return e ? hand_out(c, e) : NULL;
+	return e ? elfcache_hand_out(c, e) : NULL;
 }
 
 void elf_cache__name(struct elf_cache *c, struct elf_file *f, const struct record_mmap *m)
 {
-	struct inode *i = find_key(c, name_of(m));
-	struct entry *e;
+	struct inode *i = elfcache_find_key(c, elfcache_name_of(m));
+	struct elfcache_entry *e;
 
 	if (m->ino == 0 || (i && i->entry->file == f))
 		return;
@@ -200,14 +201,14 @@ void elf_cache__name(struct elf_cache *c, struct elf_file *f, const struct recor
 	if (!f->trusted)
 		return;
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
-	remember_key(c, name_of(m), e);
+	elfcache_remember_key(c, elfcache_name_of(m), e);
 }
 
 struct elf_file *elf_cache__by_name(struct elf_cache *c, const struct record_mmap *m)
 {
-	struct inode *i = find_key(c, name_of(m));
+	struct inode *i = elfcache_find_key(c, elfcache_name_of(m));
 
-	return i ? hand_out(c, i->entry) : NULL;
+	return i ? elfcache_hand_out(c, i->entry) : NULL;
 }
 
 struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
@@ -221,13 +222,13 @@ struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
 		return errno = ENOEXEC, NULL;
 	if (expected && !build_id__equal(expected, &i->entry->file->build_id))
 		return errno = ESTALE, NULL;
-	return hand_out(c, i->entry);
+	return elfcache_hand_out(c, i->entry);
 }
 
 /* Adds a file that the cache does not have. The caller has its only reference. */
-static struct entry *add(struct elf_cache *c, struct elf_file *f)
+static struct elfcache_entry *elfcache_add(struct elf_cache *c, struct elf_file *f)
 {
-	struct entry *e = calloc(1, sizeof(*e));
+	struct elfcache_entry *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
@@ -247,34 +248,34 @@ static struct entry *add(struct elf_cache *c, struct elf_file *f)
 }
 
 /* Returns the file's new entry, or the existing entry for its build ID. */
-static struct entry *unify(struct elf_cache *c, struct elf_file *f)
+static struct elfcache_entry *elfcache_unify(struct elf_cache *c, struct elf_file *f)
 {
-	struct entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
+	struct elfcache_entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
 
 	if (known) {
 		elf_file__free(f);
-		hand_out(c, known);
+		elfcache_hand_out(c, known);
 		return known;
 	}
-	known = add(c, f);
+	known = elfcache_add(c, f);
 	if (!known)
 		elf_file__free(f);
 	return known;
 }
 
 /* Adds a file under its own identity. */
-static struct entry *take(struct elf_cache *c, struct elf_file *f)
+static struct elfcache_entry *elfcache_take(struct elf_cache *c, struct elf_file *f)
 {
 	const struct stat own = { .st_dev = f->dev, .st_ino = f->ino, .st_ctim = f->ctime };
 	struct inode *i = find_inode(c, &own);
-	struct entry *e;
+	struct elfcache_entry *e;
 
 	if (i && i->entry) { /* another open of this file finished first */
 		elf_file__free(f);
-		hand_out(c, i->entry);
+		elfcache_hand_out(c, i->entry);
 		return i->entry;
 	}
-	e = unify(c, f);
+	e = elfcache_unify(c, f);
 	if (e && !i)
 		remember_inode(c, &own, e);
 	return e;
@@ -289,11 +290,11 @@ struct elf_file *elf_cache__open(struct elf_cache *c, int fd, const char *path,
 struct elf_file *elf_cache__take(struct elf_cache *c, struct elf_file *f,
 				 const struct build_id *expected)
 {
-	struct entry *e;
+	struct elfcache_entry *e;
 
 	if (!f)
 		return NULL;
-	e = take(c, f);
+	e = elfcache_take(c, f);
 	if (!e)
 		return errno = ENOMEM, NULL;
 	if (!expected || build_id__equal(expected, &e->file->build_id))
@@ -304,7 +305,7 @@ struct elf_file *elf_cache__take(struct elf_cache *c, struct elf_file *f,
 
 void elf_cache__give(struct elf_cache *c, struct elf_file *f)
 {
-	struct entry *e;
+	struct elfcache_entry *e;
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
 	unlink_entry(c, e);
@@ -314,7 +315,7 @@ void elf_cache__give(struct elf_cache *c, struct elf_file *f)
 
 struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const struct stat *st)
 {
-	struct entry *e = f ? take(c, f) : NULL;
+	struct elfcache_entry *e = f ? elfcache_take(c, f) : NULL;
 
 	if (st && (e || !f) && !find_inode(c, st))
 		remember_inode(c, st, e);
@@ -324,7 +325,7 @@ struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const
 /* ---- memory of attachments ---------------------------------------------------------------------
  */
 
-static void give_back(struct elf_cache *c, struct elf_file *f, size_t sz)
+static void elfcache_give_back(struct elf_cache *c, struct elf_file *f, size_t sz)
 {
 	size_t part = sz < f->held_sz ? sz : f->held_sz;
 
@@ -341,13 +342,13 @@ static size_t drop_attachment(struct elf_cache *c, struct elf_file *f, enum elf_
 	size_t sz = a->sz;
 
 	a->free(a->data);
-	give_back(c, f, a->held);
+	elfcache_give_back(c, f, a->held);
 	*a = (struct elf_attachment){ 0 };
 	return sz;
 }
 
 /* Both slots of the symbols belong together: a table that was read moves from one to the other. */
-static bool is_in_use(const struct elf_file *f, enum elf_slot slot)
+static bool elfcache_is_in_use(const struct elf_file *f, enum elf_slot slot)
 {
 	if (slot == ELF_SLOT_TABLE && f->refs)
 		return true;
@@ -362,7 +363,7 @@ static size_t sweep_file(struct elf_cache *c, struct elf_file *f, unsigned age)
 	for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
 		struct elf_attachment *a = &f->slots[slot];
 
-		if (!is_in_use(f, slot) && a->data && ++a->age > age)
+		if (!elfcache_is_in_use(f, slot) && a->data && ++a->age > age)
 			freed += drop_attachment(c, f, slot);
 	}
 	if (!f->refs && f->fd >= 0) { /* elf_file__elf() makes another */
@@ -376,7 +377,7 @@ size_t elf_cache__sweep(struct elf_cache *c, unsigned age)
 {
 	size_t freed = 0;
 
-	for (struct entry *e = c->by_file; e; e = e->hh_file.next)
+	for (struct elfcache_entry *e = c->by_file; e; e = e->hh_file.next)
 		freed += sweep_file(c, e->file, age);
 	return freed;
 }
@@ -386,11 +387,11 @@ static long oldest_age(const struct elf_cache *c)
 {
 	long oldest = -1;
 
-	for (const struct entry *e = c->by_file; e; e = e->hh_file.next)
+	for (const struct elfcache_entry *e = c->by_file; e; e = e->hh_file.next)
 		for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
 			const struct elf_attachment *a = &e->file->slots[slot];
 
-			if (!is_in_use(e->file, slot) && a->data && (long)a->age > oldest)
+			if (!elfcache_is_in_use(e->file, slot) && a->data && (long)a->age > oldest)
 				oldest = a->age;
 		}
 	return oldest;
@@ -401,11 +402,11 @@ size_t elf_cache__shrink(struct elf_cache *c, size_t sz)
 	size_t freed = 0;
 
 	for (long age = oldest_age(c); age >= 0 && freed < sz; age--)
-		for (struct entry *e = c->by_file; e && freed < sz; e = e->hh_file.next)
+		for (struct elfcache_entry *e = c->by_file; e && freed < sz; e = e->hh_file.next)
 			for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
 				const struct elf_attachment *a = &e->file->slots[slot];
 
-				if (!is_in_use(e->file, slot) && a->data && a->age >= age)
+				if (!elfcache_is_in_use(e->file, slot) && a->data && a->age >= age)
 					freed += drop_attachment(c, e->file, slot);
 			}
 	return freed;
@@ -414,7 +415,7 @@ size_t elf_cache__shrink(struct elf_cache *c, size_t sz)
 void elf_cache__sizes(const struct elf_cache *c, size_t sz[ELF_SLOT_CNT])
 {
 	memset(sz, 0, ELF_SLOT_CNT * sizeof(*sz));
-	for (const struct entry *e = c->by_file; e; e = e->hh_file.next)
+	for (const struct elfcache_entry *e = c->by_file; e; e = e->hh_file.next)
 		for (int slot = 0; slot < ELF_SLOT_SYMTAB_READ; slot++)
 			sz[slot] += e->file->slots[slot].sz;
 }
@@ -427,7 +428,7 @@ size_t elf_cache__cnt(const struct elf_cache *c)
 /* ---- for files ----------------------------------------------------------------------------------
  */
 
-static bool hold(struct elf_holder *holder, struct elf_file *f, size_t sz)
+static bool elfcache_hold(struct elf_holder *holder, struct elf_file *f, size_t sz)
 {
 	struct elf_cache *c = (struct elf_cache *)holder;
 	struct account *a = account_of(c, f->owner);
@@ -441,10 +442,10 @@ static bool hold(struct elf_holder *holder, struct elf_file *f, size_t sz)
 	return true;
 }
 
-static void release(struct elf_holder *holder, struct elf_file *f)
+static void elfcache_release(struct elf_holder *holder, struct elf_file *f)
 {
 	struct elf_cache *c = (struct elf_cache *)holder;
-	struct entry *e;
+	struct elfcache_entry *e;
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
 	f->slots[ELF_SLOT_TABLE].age = 0;
@@ -454,7 +455,7 @@ static void release(struct elf_holder *holder, struct elf_file *f)
 	e = c->idle;
 	DL_DELETE(c->idle, e);
 	c->idle_cnt--;
-	free_entry(c, e);
+	elfcache_free_entry(c, e);
 }
 
 struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
@@ -463,7 +464,7 @@ struct elf_cache *elf_cache__new(size_t idle_max, size_t held_max)
 
 	if (!c)
 		return NULL;
-	c->holder = (struct elf_holder){ release, hold };
+	c->holder = (struct elf_holder){ elfcache_release, elfcache_hold };
 	c->idle_max = idle_max ? idle_max : openfiles__share(IDLE_MAX);
 	c->held_max = held_max ? held_max : HELD_MAX;
 	return c;

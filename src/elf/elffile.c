@@ -55,7 +55,7 @@ struct bytes {
 	bool is64;
 };
 
-static bool get(const struct bytes *b, uint64_t off, void *to, size_t sz)
+static bool elffile_get(const struct bytes *b, uint64_t off, void *to, size_t sz)
 {
 	if (off <= b->head_sz && sz <= b->head_sz - off) {
 		memcpy(to, b->head + off, sz);
@@ -69,8 +69,8 @@ static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
 	Elf32_Ehdr e32;
 
 	if (b->is64)
-		return get(b, 0, e, sizeof(*e));
-	if (!get(b, 0, &e32, sizeof(e32)))
+		return elffile_get(b, 0, e, sizeof(*e));
+	if (!elffile_get(b, 0, &e32, sizeof(e32)))
 		return false;
 	*e = (GElf_Ehdr){ .e_type = e32.e_type,
 			  .e_machine = e32.e_machine,
@@ -89,8 +89,8 @@ static bool get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
 	Elf32_Phdr p32;
 
 	if (b->is64)
-		return get(b, off, p, sizeof(*p));
-	if (!get(b, off, &p32, sizeof(p32)))
+		return elffile_get(b, off, p, sizeof(*p));
+	if (!elffile_get(b, off, &p32, sizeof(p32)))
 		return false;
 	*p = (GElf_Phdr){ .p_type = p32.p_type,
 			  .p_flags = p32.p_flags,
@@ -101,7 +101,7 @@ static bool get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
 	return true;
 }
 
-static int by_off(const void *a, const void *b)
+static int elffile_by_off(const void *a, const void *b)
 {
 	const struct elf_segment *x = a, *y = b;
 
@@ -117,7 +117,7 @@ static void skip_padding(struct cursor *c, const uint8_t *begin, size_t align)
 }
 
 /* Finds the build ID in notes. Their parts begin at multiples of `align`: 4 or 8. */
-static bool find_note(struct elf_file *f, const uint8_t *notes, size_t sz, size_t align)
+static bool elffile_find_note(struct elf_file *f, const uint8_t *notes, size_t sz, size_t align)
 {
 	struct cursor c = cursor__on(notes, sz);
 
@@ -154,8 +154,8 @@ static bool notes_at(struct elf_file *f, const struct bytes *b, struct notes n)
 	if (f->build_id.sz || n.sz == 0 || n.sz > NOTES_MAX)
 		return false;
 	bytes = n.sz <= sizeof(small) ? small : malloc(n.sz);
-	found = bytes && get(b, n.off, bytes, n.sz) &&
-		find_note(f, bytes, n.sz, n.align == 8 ? 8 : 4);
+	found = bytes && elffile_get(b, n.off, bytes, n.sz) &&
+		elffile_find_note(f, bytes, n.sz, n.align == 8 ? 8 : 4);
 	if (bytes != small)
 		free(bytes);
 	return found;
@@ -183,7 +183,7 @@ static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr
 		return -ENOMEM;
 	for (size_t i = 0; i < e->e_phnum && get_phdr(b, e->e_phoff + i * sz, &p); i++)
 		take_phdr(f, b, &p);
-	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), by_off);
+	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), elffile_by_off);
 	return 0;
 }
 
@@ -193,8 +193,8 @@ static bool get_shdr(const struct bytes *b, uint64_t off, GElf_Shdr *sh)
 	Elf32_Shdr s32;
 
 	if (b->is64)
-		return get(b, off, sh, sizeof(*sh));
-	if (!get(b, off, &s32, sizeof(s32)))
+		return elffile_get(b, off, sh, sizeof(*sh));
+	if (!elffile_get(b, off, &s32, sizeof(s32)))
 		return false;
 	*sh = (GElf_Shdr){ .sh_type = s32.sh_type,
 			   .sh_offset = s32.sh_offset,
@@ -268,14 +268,14 @@ bool elf_file__looks_like_one(int fd)
 #define OWNER_FUSE  UINT32_MAX /* file systems on which any owner can be claimed */
 #define OWNER_RANGE 65536      /* additional ids of one user (/etc/subuid) */
 
-static uint32_t owner_of(const struct stat *st, const struct statfs *fs)
+static uint32_t elffile_owner_of(const struct stat *st, const struct statfs *fs)
 {
 	if (fs->f_type == FUSE_SUPER_MAGIC)
 		return OWNER_FUSE;
 	return st->st_uid < OWNER_RANGE ? st->st_uid : st->st_uid / OWNER_RANGE * OWNER_RANGE;
 }
 
-static int identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
+static int elffile_identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 {
 	struct statfs fs;
 	struct stat st;
@@ -297,7 +297,7 @@ static int identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 	if (fstatfs(f->fd, &fs) != 0)
 		return -errno;
 	f->trusted = is_trusted(&st, &fs);
-	f->owner = owner_of(&st, &fs);
+	f->owner = elffile_owner_of(&st, &fs);
 	*head_sz = (size_t)got;
 	return 0;
 }
@@ -347,7 +347,7 @@ __attribute__((constructor)) static void begin_libelf(void)
 	elf_version(EV_CURRENT);
 }
 
-static struct elf_file *begin(const char *path)
+static struct elf_file *elffile_begin(const char *path)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 
@@ -365,7 +365,7 @@ static struct elf_file *begin(const char *path)
 
 struct elf_file *elf_file__new(int fd, const char *path)
 {
-	struct elf_file *f = begin(path);
+	struct elf_file *f = elffile_begin(path);
 	int err = f ? 0 : -ENOMEM;
 	uint8_t head[HEAD_SZ];
 	size_t head_sz = 0;
@@ -375,7 +375,7 @@ struct elf_file *elf_file__new(int fd, const char *path)
 	else
 		f->fd = fd;
 	if (!err)
-		err = identify(f, head, &head_sz);
+		err = elffile_identify(f, head, &head_sz);
 	if (!err)
 		err = read_elf(f, head, head_sz);
 	if (!err)
@@ -386,7 +386,7 @@ struct elf_file *elf_file__new(int fd, const char *path)
 
 struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 {
-	struct elf_file *f = begin(path);
+	struct elf_file *f = elffile_begin(path);
 	int err = f ? 0 : -ENOMEM;
 
 	if (!f)

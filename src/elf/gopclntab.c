@@ -37,7 +37,7 @@ static const char *const table_names[] = { ".gopclntab", ".data.rel.ro.gopclntab
 /* Up to Go 1.25, external linkers put the table of a PIE among other data. */
 #define MERGED_NAME ".data.rel.ro"
 
-static bool is_go(const struct elf_file *f)
+static bool gopclntab_is_go(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
 
@@ -50,13 +50,13 @@ bool gopclntab__section(const struct elf_file *f, GElf_Shdr *shdr)
 	for (size_t i = 0; i < sizeof(table_names) / sizeof(*table_names); i++)
 		if (section__named(f, table_names[i], shdr))
 			return true;
-	return is_go(f) && section__named(f, MERGED_NAME, shdr);
+	return gopclntab_is_go(f) && section__named(f, MERGED_NAME, shdr);
 }
 
 /* ---- the header ---------------------------------------------------------------------------------
  */
 
-static uint64_t word_at(const uint8_t *p)
+static uint64_t gopclntab_word_at(const uint8_t *p)
 {
 	struct cursor c = cursor__on(p, POINTER_SZ);
 
@@ -78,7 +78,7 @@ static const struct layout *layout_of(const uint8_t *p)
 }
 
 /* Tries to use `p` as the header of the table. Returns false if a part is outside the table. */
-static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
+static bool gopclntab_take_header(struct gopclntab *t, const uint8_t *p, size_t left)
 {
 	const struct layout *l = layout_of(p);
 
@@ -86,13 +86,13 @@ static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
 		return false;
 	t->header = p;
 	t->sz = left;
-	t->cnt = word_at(p + 8);
-	t->text = l->text ? word_at(p + 8 + 8 * l->text) : 0;
-	t->names = word_at(p + 8 + 8 * l->names);
-	t->units = word_at(p + 16 + 8 * l->names);
-	t->files = word_at(p + 24 + 8 * l->names);
-	t->values = word_at(p + 32 + 8 * l->names);
-	t->functions = word_at(p + 40 + 8 * l->names);
+	t->cnt = gopclntab_word_at(p + 8);
+	t->text = l->text ? gopclntab_word_at(p + 8 + 8 * l->text) : 0;
+	t->names = gopclntab_word_at(p + 8 + 8 * l->names);
+	t->units = gopclntab_word_at(p + 16 + 8 * l->names);
+	t->files = gopclntab_word_at(p + 24 + 8 * l->names);
+	t->values = gopclntab_word_at(p + 32 + 8 * l->names);
+	t->functions = gopclntab_word_at(p + 40 + 8 * l->names);
 	t->step = p[6];
 	t->has_start_line = l->magic == MAGIC_1_20;
 	t->entry_sz = 2 * l->entry_half;
@@ -101,10 +101,10 @@ static bool take_header(struct gopclntab *t, const uint8_t *p, size_t left)
 	       t->cnt < (left - t->functions) / t->entry_sz;
 }
 
-static bool find_header(struct gopclntab *t, size_t sz)
+static bool gopclntab_find_header(struct gopclntab *t, size_t sz)
 {
 	for (size_t at = 0; at < sz && sz - at >= HEADER_MIN + POINTER_SZ; at += HEADER_STEP)
-		if (take_header(t, t->block + at, sz - at))
+		if (gopclntab_take_header(t, t->block + at, sz - at))
 			return true;
 	return false;
 }
@@ -123,7 +123,7 @@ static bool find_header(struct gopclntab *t, size_t sz)
 /* Since Go 1.26 it has a section of its own. */
 static const char *const module_names[] = { ".go.module", ".noptrdata", ".data", ".data.rel.ro" };
 
-static bool is_code(const struct elf_file *f, uint64_t vaddr)
+static bool gopclntab_is_code(const struct elf_file *f, uint64_t vaddr)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++)
 		if ((f->segments[i].flags & PF_X) &&
@@ -136,15 +136,16 @@ static bool is_code(const struct elf_file *f, uint64_t vaddr)
 static bool take_module(struct gopclntab *t, const struct elf_file *f, const uint8_t *p,
 			uint64_t header)
 {
-	uint64_t text = word_at(p + POINTER_SZ * MODULE_TEXT);
+	uint64_t text = gopclntab_word_at(p + POINTER_SZ * MODULE_TEXT);
 	uint8_t trees = layout_of(t->header)->module_trees;
 
-	if (word_at(p + POINTER_SZ * MODULE_HEADER) != header ||
-	    word_at(p + POINTER_SZ * MODULE_NAMES) - header >= t->sz || !is_code(f, text))
+	if (gopclntab_word_at(p + POINTER_SZ * MODULE_HEADER) != header ||
+	    gopclntab_word_at(p + POINTER_SZ * MODULE_NAMES) - header >= t->sz ||
+	    !gopclntab_is_code(f, text))
 		return false;
 	if (!t->text)
 		t->text = text;
-	t->trees = trees ? word_at(p + POINTER_SZ * trees) : 0;
+	t->trees = trees ? gopclntab_word_at(p + POINTER_SZ * trees) : 0;
 	return true;
 }
 
@@ -165,7 +166,7 @@ static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const 
 	return found;
 }
 
-static void find_module(struct gopclntab *t, const struct elf_file *f, uint64_t header)
+static void gopclntab_find_module(struct gopclntab *t, const struct elf_file *f, uint64_t header)
 {
 	for (size_t i = 0; i < sizeof(module_names) / sizeof(*module_names); i++)
 		if (find_module_in(t, f, module_names[i], header))
@@ -173,12 +174,12 @@ static void find_module(struct gopclntab *t, const struct elf_file *f, uint64_t 
 }
 
 /* Since Go 1.26, the header lacks the start of the code. */
-static int find_text(struct gopclntab *t, const struct elf_file *f, uint64_t section)
+static int gopclntab_find_text(struct gopclntab *t, const struct elf_file *f, uint64_t section)
 {
 	if (t->entry_sz == 2 * sizeof(uint64_t))
 		return 0;
-	find_module(t, f, section + (uint64_t)(t->header - t->block));
-	return is_code(f, t->text) ? 0 : -ENOENT;
+	gopclntab_find_module(t, f, section + (uint64_t)(t->header - t->block));
+	return gopclntab_is_code(f, t->text) ? 0 : -ENOENT;
 }
 
 /* ---- the functions ------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ int gopclntab__read(struct gopclntab *t, const struct elf_file *f)
 	t->block = section__read(f, &shdr, &sz);
 	if (!t->block)
 		return -errno;
-	err = find_header(t, sz) ? find_text(t, f, shdr.sh_addr) : -ENOENT;
+	err = gopclntab_find_header(t, sz) ? gopclntab_find_text(t, f, shdr.sh_addr) : -ENOENT;
 	if (err)
 		gopclntab__free(t);
 	return err;
@@ -212,14 +213,14 @@ void gopclntab__free(struct gopclntab *t)
 
 /* The address of a function, and the offset of its struct _func from the start of the list. The
  * last entry, at `cnt`, has only the end address of the last function. */
-struct entry {
+struct gopclntab_entry {
 	uint64_t addr, at;
 };
 
-static struct entry entry_at(const struct gopclntab *t, uint64_t idx)
+static struct gopclntab_entry gopclntab_entry_at(const struct gopclntab *t, uint64_t idx)
 {
 	struct cursor c = cursor__on(t->header + t->functions + idx * t->entry_sz, t->entry_sz);
-	struct entry e;
+	struct gopclntab_entry e;
 
 	if (t->entry_sz == 2 * sizeof(uint64_t)) {
 		e.addr = cursor__u64(&c);
@@ -233,7 +234,8 @@ static struct entry entry_at(const struct gopclntab *t, uint64_t idx)
 
 bool gopclntab__at(const struct gopclntab *t, uint64_t idx, struct go_function *out)
 {
-	struct entry e = entry_at(t, idx), next = entry_at(t, idx + 1);
+	struct gopclntab_entry e = gopclntab_entry_at(t, idx),
+			       next = gopclntab_entry_at(t, idx + 1);
 	size_t half = t->entry_sz / 2, left = t->sz - t->functions;
 	uint64_t name;
 	struct cursor c;
@@ -259,7 +261,7 @@ bool gopclntab__at(const struct gopclntab *t, uint64_t idx, struct go_function *
 
 bool gopclntab__places(const struct gopclntab *t, uint64_t idx, struct go_places *out)
 {
-	struct entry e = entry_at(t, idx);
+	struct gopclntab_entry e = gopclntab_entry_at(t, idx);
 	size_t half = t->entry_sz / 2, left = t->sz - t->functions;
 	uint32_t value_cnt, tree_cnt;
 	struct cursor c;

@@ -64,7 +64,7 @@ struct decoder {
 	int64_t disp, imm;
 };
 
-static uint64_t take(struct decoder *d, size_t sz)
+static uint64_t insn_take(struct decoder *d, size_t sz)
 {
 	uint64_t v = 0;
 
@@ -78,11 +78,11 @@ static uint64_t take(struct decoder *d, size_t sz)
 }
 
 /* Reads a sign-extended number. */
-static int64_t take_signed(struct decoder *d, size_t sz)
+static int64_t insn_take_signed(struct decoder *d, size_t sz)
 {
 	unsigned unused = 64 - 8 * (unsigned)sz;
 
-	return (int64_t)(take(d, sz) << unused) >> unused;
+	return (int64_t)(insn_take(d, sz) << unused) >> unused;
 }
 
 /* ---- prefixes and opcode ---- */
@@ -90,15 +90,15 @@ static int64_t take_signed(struct decoder *d, size_t sz)
 /* VEX of two or three bytes, and EVEX, contain the opcode map; `p0` is the byte with it. */
 static void take_vector_opcode(struct decoder *d, uint8_t escape)
 {
-	uint8_t p0 = (uint8_t)take(d, 1), map = escape == 0x62 ? p0 & 7 : p0 & 0x1f;
+	uint8_t p0 = (uint8_t)insn_take(d, 1), map = escape == 0x62 ? p0 & 7 : p0 & 0x1f;
 
 	d->vector = true;
 	d->rex = p0 & 0x80 ? 0 : 4; /* R is inverted */
 	if (escape == 0xc5)
 		map = MAP_0F;
-	d->vvvv = ~(escape == 0xc5 ? p0 : (uint8_t)take(d, 1)) >> 3 & 15;
-	take(d, escape == 0x62);
-	d->op = (uint8_t)take(d, 1);
+	d->vvvv = ~(escape == 0xc5 ? p0 : (uint8_t)insn_take(d, 1)) >> 3 & 15;
+	insn_take(d, escape == 0x62);
+	d->op = (uint8_t)insn_take(d, 1);
 	d->map = map <= MAP_0F3A ? (enum opcode_map)map : MAP_0F38; /* maps 5 and 6: only ModRM */
 	d->failed |= map == 0 || map == 4 || map > 6;
 }
@@ -112,31 +112,31 @@ static bool is_xop(const struct decoder *d)
 
 static void take_xop_opcode(struct decoder *d)
 {
-	d->map = (enum opcode_map)(MAP_XOP8 + (take(d, 1) & 0x1f) - 8);
+	d->map = (enum opcode_map)(MAP_XOP8 + (insn_take(d, 1) & 0x1f) - 8);
 	d->vector = true;
-	take(d, 1);
-	d->op = (uint8_t)take(d, 1);
+	insn_take(d, 1);
+	d->op = (uint8_t)insn_take(d, 1);
 }
 
 static void take_escaped_opcode(struct decoder *d)
 {
 	d->map = MAP_0F;
-	d->op = (uint8_t)take(d, 1);
+	d->op = (uint8_t)insn_take(d, 1);
 	if (d->op != 0x38 && d->op != 0x3a)
 		return;
 	d->map = d->op == 0x38 ? MAP_0F38 : MAP_0F3A;
-	d->op = (uint8_t)take(d, 1);
+	d->op = (uint8_t)insn_take(d, 1);
 }
 
 static void take_opcode(struct decoder *d)
 {
-	uint8_t b = (uint8_t)take(d, 1);
+	uint8_t b = (uint8_t)insn_take(d, 1);
 
 	while (!d->failed && one_byte[b] == 'p') {
 		d->operand16 |= b == 0x66;
 		d->address32 |= b == 0x67;
 		d->rex = (b & 0xf0) == 0x40 ? b : 0; /* applies only right before the opcode */
-		b = (uint8_t)take(d, 1);
+		b = (uint8_t)insn_take(d, 1);
 	}
 	d->op = b;
 	if (b == 0x0f)
@@ -154,16 +154,16 @@ static void take_modrm(struct decoder *d)
 	unsigned mod, rm;
 
 	d->has_modrm = true;
-	d->modrm = (uint8_t)take(d, 1);
+	d->modrm = (uint8_t)insn_take(d, 1);
 	mod = d->modrm >> 6;
 	rm = d->modrm & 7;
 	d->has_sib = mod != 3 && rm == 4;
 	if (d->has_sib)
-		d->sib = (uint8_t)take(d, 1);
+		d->sib = (uint8_t)insn_take(d, 1);
 	if (mod == 1)
-		d->disp = take_signed(d, 1);
+		d->disp = insn_take_signed(d, 1);
 	else if (mod == 2 || (mod == 0 && (rm == 5 || (d->has_sib && (d->sib & 7) == 5))))
-		d->disp = take_signed(d, 4);
+		d->disp = insn_take_signed(d, 4);
 }
 
 static char operands_of(const struct decoder *d)
@@ -212,14 +212,14 @@ static void take_operands(struct decoder *d)
 		take_modrm(d);
 	sz = imm_sz(d, operands);
 	if (sz && !d->failed)
-		d->imm = take_signed(d, sz);
+		d->imm = insn_take_signed(d, sz);
 	d->failed |= operands == 'x' || operands == 'e' || operands == 'p';
 }
 
 /* ---- effects ---- */
 
 /* Return registers by their full numbers. */
-static unsigned reg_of(const struct decoder *d)
+static unsigned insn_reg_of(const struct decoder *d)
 {
 	return (d->modrm >> 3 & 7u) | (d->rex & 4 ? 8 : 0);
 }
@@ -248,54 +248,55 @@ static unsigned base_of(const struct decoder *d)
 	return (d->sib & 7u) | (d->rex & 1 ? 8 : 0);
 }
 
-static enum insn_kind lose(unsigned reg)
+static enum insn_kind insn_lose(unsigned reg)
 {
 	return reg == SP ? INSN_LOSE_SP : reg == FP ? INSN_LOSE_FP : INSN_OTHER;
 }
 
 static enum insn_kind lose_operand(const struct decoder *d)
 {
-	return is_register(d) ? lose(rm_of(d)) : INSN_OTHER;
+	return is_register(d) ? insn_lose(rm_of(d)) : INSN_OTHER;
 }
 
 /* A copy or a sum: to = from + imm. */
-static enum insn_kind assign(struct insn *i, unsigned to, unsigned from, int64_t imm)
+static enum insn_kind insn_assign(struct insn *i, unsigned to, unsigned from, int64_t imm)
 {
 	i->imm = imm;
 	if (to == SP && (from == SP || from == FP))
 		return from == SP ? INSN_MOVE_SP : INSN_SP_FROM_FP;
-	return to == FP && from == SP ? INSN_FP_FROM_SP : lose(to);
+	return to == FP && from == SP ? INSN_FP_FROM_SP : insn_lose(to);
 }
 
-static enum insn_kind move(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_move(struct insn *i, const struct decoder *d)
 {
 	bool to_reg = d->op & 2;
 
 	i->imm = d->disp;
-	if (d->rex & 8 && reg_of(d) == FP && base_of(d) == SP)
+	if (d->rex & 8 && insn_reg_of(d) == FP && base_of(d) == SP)
 		return to_reg ? INSN_LOAD_FP : INSN_SAVE_FP;
 	if (is_register(d) && d->rex & 8)
-		return assign(i, to_reg ? reg_of(d) : rm_of(d), to_reg ? rm_of(d) : reg_of(d), 0);
-	return to_reg ? lose(reg_of(d)) : lose_operand(d);
+		return insn_assign(i, to_reg ? insn_reg_of(d) : rm_of(d),
+				   to_reg ? rm_of(d) : insn_reg_of(d), 0);
+	return to_reg ? insn_lose(insn_reg_of(d)) : lose_operand(d);
 }
 
 static bool is_cleared(const struct decoder *d)
 {
-	bool same = is_register(d) && reg_of(d) == rm_of(d);
+	bool same = is_register(d) && insn_reg_of(d) == rm_of(d);
 
 	return same && ((d->op & 0xf8) == 0x30 || (d->op & 0xf8) == 0x28); /* xor, sub */
 }
 
 /* 00 … 3f: add or adc and sbb and sub xor cmp, in six forms each. */
-static enum insn_kind arithmetic(const struct decoder *d)
+static enum insn_kind insn_arithmetic(const struct decoder *d)
 {
-	unsigned form = d->op & 7, to = form & 2 ? reg_of(d) : rm_of(d);
+	unsigned form = d->op & 7, to = form & 2 ? insn_reg_of(d) : rm_of(d);
 
 	if (d->op >= 0x38 || form > 3 || !(form & 1))
 		return INSN_OTHER;
 	if (!(form & 2) && !is_register(d))
 		return INSN_OTHER;
-	return to == FP && is_cleared(d) ? INSN_CLEAR_FP : lose(to);
+	return to == FP && is_cleared(d) ? INSN_CLEAR_FP : insn_lose(to);
 }
 
 /* 81, 83: the same operations with an immediate. */
@@ -306,11 +307,11 @@ static enum insn_kind immediate_arithmetic(struct insn *i, const struct decoder 
 	if (!is_register(d) || what == 7)
 		return INSN_OTHER;
 	if (!(d->rex & 8) || (what != 0 && what != 5))
-		return lose(rm_of(d));
-	return assign(i, rm_of(d), rm_of(d), what == 0 ? d->imm : -d->imm);
+		return insn_lose(rm_of(d));
+	return insn_assign(i, rm_of(d), rm_of(d), what == 0 ? d->imm : -d->imm);
 }
 
-static enum insn_kind push_pop(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_push_pop(struct insn *i, const struct decoder *d)
 {
 	unsigned reg = (d->op & 7u) | (d->rex & 1 ? 8 : 0);
 
@@ -335,7 +336,7 @@ static enum insn_kind group_ff(const struct decoder *d)
 	}
 }
 
-static enum insn_kind branch(struct insn *i, const struct decoder *d, enum insn_kind kind)
+static enum insn_kind insn_branch(struct insn *i, const struct decoder *d, enum insn_kind kind)
 {
 	i->imm = d->imm;
 	return kind;
@@ -345,39 +346,39 @@ static enum insn_kind branch(struct insn *i, const struct decoder *d, enum insn_
 static enum insn_kind set_register(struct insn *i, const struct decoder *d, unsigned reg)
 {
 	i->imm = d->imm;
-	return reg == 0 ? INSN_SET_EAX : lose(reg);
+	return reg == 0 ? INSN_SET_EAX : insn_lose(reg);
 }
 
-static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_one_byte_kind(struct insn *i, const struct decoder *d)
 {
 	uint8_t op = d->op;
 
 	if (op < 0x40)
-		return arithmetic(d);
+		return insn_arithmetic(d);
 	if (op >= 0x50 && op < 0x60)
-		return push_pop(i, d);
+		return insn_push_pop(i, d);
 	if (op >= 0x70 && op < 0x80)
-		return branch(i, d, INSN_BRANCH);
+		return insn_branch(i, d, INSN_BRANCH);
 	if (op >= 0xb8 && op < 0xc0)
 		return set_register(i, d, (op & 7u) | (d->rex & 1 ? 8 : 0));
 	if (op > 0x90 && op < 0x98) /* xchg %rax */
-		return lose((op & 7u) | (d->rex & 1 ? 8 : 0));
+		return insn_lose((op & 7u) | (d->rex & 1 ? 8 : 0));
 	switch (op) {
-	case 0x63: return lose(reg_of(d));
+	case 0x63: return insn_lose(insn_reg_of(d));
 	case 0x68:
 	case 0x6a:
 	case 0x9c: return INSN_PUSH; /* imm, flags */
 	case 0x69:
-	case 0x6b: return lose(reg_of(d));
+	case 0x6b: return insn_lose(insn_reg_of(d));
 	case 0x81:
 	case 0x83: return immediate_arithmetic(i, d);
 	case 0x87: /* xchg */
-		if (lose(reg_of(d)) != INSN_OTHER)
-			return lose(reg_of(d));
+		if (insn_lose(insn_reg_of(d)) != INSN_OTHER)
+			return insn_lose(insn_reg_of(d));
 		return lose_operand(d);
 	case 0x89:
-	case 0x8b: return move(i, d);
-	case 0x8d: return assign(i, reg_of(d), d->rex & 8 ? base_of(d) : 16, d->disp);
+	case 0x8b: return insn_move(i, d);
+	case 0x8d: return insn_assign(i, insn_reg_of(d), d->rex & 8 ? base_of(d) : 16, d->disp);
 	case 0x8f: return d->modrm >> 3 & 7 ? INSN_LOSE_SP : INSN_POP;
 	case 0x9d: return INSN_POP;
 	case 0x90: return d->rex & 1 ? INSN_OTHER : INSN_NOP;
@@ -395,10 +396,10 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 	case 0xe0:
 	case 0xe1:
 	case 0xe2:
-	case 0xe3: return branch(i, d, INSN_BRANCH);
-	case 0xe8: return branch(i, d, INSN_CALL);
+	case 0xe3: return insn_branch(i, d, INSN_BRANCH);
+	case 0xe8: return insn_branch(i, d, INSN_CALL);
 	case 0xe9:
-	case 0xeb: return branch(i, d, INSN_JUMP);
+	case 0xeb: return insn_branch(i, d, INSN_JUMP);
 	case 0xf4: return INSN_STOP;
 	case 0xff: return group_ff(d);
 	default: return INSN_OTHER;
@@ -408,11 +409,11 @@ static enum insn_kind one_byte_kind(struct insn *i, const struct decoder *d)
 static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 {
 	if (d->op >= 0x80 && d->op < 0x90)
-		return branch(i, d, INSN_BRANCH);
+		return insn_branch(i, d, INSN_BRANCH);
 	if (d->op >= 0x40 && d->op < 0x50)
-		return lose(reg_of(d)); /* cmov */
+		return insn_lose(insn_reg_of(d)); /* cmov */
 	if (d->op >= 0xc8 && d->op < 0xd0)
-		return lose((d->op & 7u) | (d->rex & 1 ? 8 : 0)); /* bswap */
+		return insn_lose((d->op & 7u) | (d->rex & 1 ? 8 : 0)); /* bswap */
 	switch (d->op) {
 	case 0x05: return INSN_SYSCALL;
 	case 0x0b: return INSN_STOP; /* ud2 */
@@ -428,7 +429,7 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 	case 0xbc:
 	case 0xbd:
 	case 0xbe:
-	case 0xbf: return lose(reg_of(d)); /* imul, movzx, popcnt, bsf, bsr, movsx */
+	case 0xbf: return insn_lose(insn_reg_of(d)); /* imul, movzx, popcnt, bsf, bsr, movsx */
 	default: return INSN_OTHER;
 	}
 }
@@ -441,15 +442,16 @@ static enum insn_kind vector_kind(const struct decoder *d)
 
 	if (!general)
 		return INSN_OTHER;
-	return lose(reg_of(d)) != INSN_OTHER ? lose(reg_of(d)) : lose(d->vvvv);
+	return insn_lose(insn_reg_of(d)) != INSN_OTHER ? insn_lose(insn_reg_of(d))
+						       : insn_lose(d->vvvv);
 }
 
-static enum insn_kind kind_of(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_kind_of(struct insn *i, const struct decoder *d)
 {
 	if (d->vector)
 		return vector_kind(d);
 	if (d->map == MAP_ONE_BYTE)
-		return one_byte_kind(i, d);
+		return insn_one_byte_kind(i, d);
 	return d->map == MAP_0F ? two_byte_kind(i, d) : INSN_OTHER;
 }
 
@@ -463,7 +465,7 @@ size_t insn__decode(struct insn *i, const uint8_t *code, size_t sz)
 		take_operands(&d);
 	if (d.failed)
 		return 0;
-	i->kind = kind_of(i, &d);
+	i->kind = insn_kind_of(i, &d);
 	i->sz = (uint8_t)(d.at - code);
 	return i->sz;
 }

@@ -9,7 +9,8 @@
 #define SYMBOLS_MAX (8u << 20) /* bytes of a file's symbols */
 
 /* Returns NULL if there is none, or too much has been looked through. To be freed. */
-static uint8_t *read_part(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz, size_t *left)
+static uint8_t *namedsymbol_read_part(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz,
+				      size_t *left)
 {
 	if (shdr->sh_size > *left)
 		return NULL;
@@ -27,7 +28,7 @@ struct address_search {
 	uint64_t *found;
 };
 
-static void take_address(void *arg, const char *name, const Elf64_Sym *sym)
+static void namedsymbol_take_address(void *arg, const char *name, const Elf64_Sym *sym)
 {
 	const struct address_search *s = arg;
 
@@ -49,8 +50,8 @@ static void each_symbol(const struct elf_file *f, uint32_t type, size_t *left,
 	if (!section__typed(f, type, &shdr) || shdr.sh_size > SYMBOLS_MAX)
 		return;
 	section__at(f, shdr.sh_link, &strings);
-	syms = read_part(f, &shdr, &sz, left);
-	names = read_part(f, &strings, &names_sz, left);
+	syms = namedsymbol_read_part(f, &shdr, &sz, left);
+	names = namedsymbol_read_part(f, &strings, &names_sz, left);
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (sym.st_shndx != SHN_UNDEF && sym.st_name < names_sz) /* NUL at the end */
@@ -64,7 +65,7 @@ uint64_t elf_symbol__find_all(const struct elf_file *f, const struct elf_symbol_
 			      uint64_t *found, size_t *left)
 {
 	struct address_search s = { wanted, found };
-	const struct symbol_taker taker = { take_address, &s };
+	const struct symbol_taker taker = { namedsymbol_take_address, &s };
 
 	memset(found, 0, wanted->cnt * sizeof(*found));
 	each_symbol(f, SHT_DYNSYM, left, &taker);
@@ -85,7 +86,7 @@ struct code_search {
 	uint64_t vaddr, sz;
 };
 
-static void take_largest(void *arg, const char *name, const Elf64_Sym *sym)
+static void namedsymbol_take_largest(void *arg, const char *name, const Elf64_Sym *sym)
 {
 	struct code_search *s = arg;
 
@@ -116,6 +117,6 @@ bool elf_symbol__code(const struct elf_file *f, const char *name, struct elf_sym
 {
 	struct code_search s = { .name = name };
 
-	each_symbol(f, SHT_DYNSYM, left, &(struct symbol_taker){ take_largest, &s });
+	each_symbol(f, SHT_DYNSYM, left, &(struct symbol_taker){ namedsymbol_take_largest, &s });
 	return s.sz && find_offset(f, &s, code);
 }

@@ -39,7 +39,7 @@ struct paged_file page_cache__add(struct page_cache *p)
 }
 
 /* Returns the index of the page, or of the oldest page in its set. */
-static size_t place_of(struct page_cache *p, uint64_t key)
+static size_t pagecache_place_of(struct page_cache *p, uint64_t key)
 {
 	size_t set = (key * 0x9e3779b97f4a7c15u) >> (64 - SET_BITS);
 
@@ -59,7 +59,8 @@ static size_t page_sz(const struct elf_file *f, uint64_t from)
 
 /* Returns the first of the requested bytes, and how many follow in its page. Returns NULL if the
  * file does not have them, or `read` failed. */
-static const uint8_t *find(const struct paged_file *f, const struct page_read *r, size_t *left)
+static const uint8_t *pagecache_find(const struct paged_file *f, const struct page_read *r,
+				     size_t *left)
 {
 	uint64_t no = r->off >> PAGE_BITS, key = f->id << (OFF_BITS - PAGE_BITS) | no;
 	size_t in = r->off % PAGE_SZ, sz, at;
@@ -70,7 +71,7 @@ static const uint8_t *find(const struct paged_file *f, const struct page_read *r
 	sz = page_sz(r->file, r->off - in);
 	if (sz <= in)
 		return NULL;
-	at = p->keys[p->last] == key ? p->last : place_of(p, key);
+	at = p->keys[p->last] == key ? p->last : pagecache_place_of(p, key);
 	if (p->keys[at] != key) {
 		p->keys[at] = 0;
 		if (r->read(r->file, r->off - in, p->bytes[at], sz))
@@ -88,7 +89,7 @@ int paged_file__read(const struct paged_file *f, struct page_read r, void *to)
 
 	while (r.sz) {
 		size_t left, n;
-		const uint8_t *in = find(f, &r, &left);
+		const uint8_t *in = pagecache_find(f, &r, &left);
 
 		if (!in)
 			return r.read(r.file, r.off, at, r.sz);
@@ -104,7 +105,7 @@ int paged_file__read(const struct paged_file *f, struct page_read r, void *to)
 int paged_file__see(const struct paged_file *f, struct page_read r, void *room, const void **at)
 {
 	size_t left;
-	const uint8_t *in = find(f, &r, &left);
+	const uint8_t *in = pagecache_find(f, &r, &left);
 
 	*at = in && r.sz <= left ? in : room;
 	return *at == in ? 0 : paged_file__read(f, r, room);

@@ -14,7 +14,7 @@
 
 #define SLOTS_MAX (1U << 20)
 
-struct slot {
+struct plt_slot {
 	uint64_t got; /* address */
 	uint32_t sym; /* index in .dynsym */
 };
@@ -34,21 +34,21 @@ struct plt {
 	struct symlist *list;
 	const struct elf_file *file;
 	struct symbol_section dynsym;
-	struct slot *slots; /* ascending by got */
+	struct plt_slot *slots; /* ascending by got */
 	size_t cnt;
 	uint32_t *lazy; /* pushed number → index in .dynsym */
 	size_t lazy_cnt;
 	size_t entry_sz; /* of the section that is read, as its header says */
 };
 
-static int compare(const void *pa, const void *pb)
+static int plt_compare(const void *pa, const void *pb)
 {
-	const struct slot *a = pa, *b = pb;
+	const struct plt_slot *a = pa, *b = pb;
 
 	return a->got < b->got ? -1 : a->got > b->got;
 }
 
-static int grow(void **v, size_t cnt, size_t entry_sz)
+static int plt_grow(void **v, size_t cnt, size_t entry_sz)
 {
 	void *bigger;
 
@@ -63,7 +63,7 @@ static int grow(void **v, size_t cnt, size_t entry_sz)
 	return 0;
 }
 
-static int add_slots(struct plt *p, struct cursor rela)
+static int plt_add_slots(struct plt *p, struct cursor rela)
 {
 	int err = 0;
 
@@ -74,9 +74,9 @@ static int add_slots(struct plt *p, struct cursor rela)
 		cursor__u64(&rela);
 		if (type != p->machine->jump_slot && type != p->machine->glob_dat)
 			continue;
-		err = grow((void **)&p->slots, p->cnt, sizeof(*p->slots));
+		err = plt_grow((void **)&p->slots, p->cnt, sizeof(*p->slots));
 		if (!err)
-			p->slots[p->cnt++] = (struct slot){ got, (uint32_t)ELF64_R_SYM(info) };
+			p->slots[p->cnt++] = (struct plt_slot){ got, (uint32_t)ELF64_R_SYM(info) };
 	}
 	return err;
 }
@@ -92,7 +92,7 @@ static int add_lazy(struct plt *p, struct cursor rela)
 		cursor__u64(&rela);
 		info = cursor__u64(&rela);
 		cursor__u64(&rela);
-		err = grow((void **)&p->lazy, p->lazy_cnt, sizeof(*p->lazy));
+		err = plt_grow((void **)&p->lazy, p->lazy_cnt, sizeof(*p->lazy));
 		if (!err)
 			p->lazy[p->lazy_cnt++] = (uint32_t)ELF64_R_SYM(info);
 	}
@@ -113,21 +113,21 @@ static int read_relocations(struct plt *p)
 		data = section__read(p->file, &shdr, &sz);
 		if (!data)
 			continue;
-		err = add_slots(p, cursor__on(data, sz));
+		err = plt_add_slots(p, cursor__on(data, sz));
 		if (!err && strcmp(section__name(p->file, &shdr), ".rela.plt") == 0)
 			err = add_lazy(p, cursor__on(data, sz));
 		free(data);
 	}
 	if (p->cnt)
-		qsort(p->slots, p->cnt, sizeof(*p->slots), compare);
+		qsort(p->slots, p->cnt, sizeof(*p->slots), plt_compare);
 	return err;
 }
 
-static uint32_t by_slot(const struct plt *p, uint64_t got)
+static uint32_t plt_by_slot(const struct plt *p, uint64_t got)
 {
-	const struct slot key = { .got = got };
-	const struct slot *s =
-		p->cnt ? bsearch(&key, p->slots, p->cnt, sizeof(key), compare) : NULL;
+	const struct plt_slot key = { .got = got };
+	const struct plt_slot *s =
+		p->cnt ? bsearch(&key, p->slots, p->cnt, sizeof(key), plt_compare) : NULL;
 
 	return s ? s->sym : 0;
 }
@@ -143,7 +143,7 @@ static uint32_t target_x86_64(const struct plt *p, const uint8_t *code, size_t s
 		at++;
 	if (at + 6 <= sz && code[at] == 0xff && code[at + 1] == 0x25) { /* jmp *operand(%rip) */
 		memcpy(&operand, code + at + 2, sizeof(operand));
-		return by_slot(p, addr + at + 6 + (uint64_t)(int64_t)operand);
+		return plt_by_slot(p, addr + at + 6 + (uint64_t)(int64_t)operand);
 	}
 	if (at + 5 <= sz && code[at] == 0x68) { /* push $operand */
 		memcpy(&operand, code + at + 1, sizeof(operand));
@@ -192,7 +192,7 @@ static size_t stub_aarch64(const struct plt *p, struct cursor code, uint64_t add
 	at = cnt > 0 && insns[0] == BTI_C;
 	*sym = 0;
 	if (at + 2 < cnt && insns[cnt - 1] == BR_X17)
-		*sym = by_slot(p, loaded_aarch64(insns[at], insns[at + 1], addr + 4 * at));
+		*sym = plt_by_slot(p, loaded_aarch64(insns[at], insns[at + 1], addr + 4 * at));
 	return (*sym ? cnt : 1) * sizeof(*insns);
 }
 
@@ -201,7 +201,7 @@ static const struct plt_machine machines[] = {
 	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, stub_aarch64 },
 };
 
-static const struct plt_machine *machine_of(const struct elf_file *f)
+static const struct plt_machine *plt_machine_of(const struct elf_file *f)
 {
 	for (size_t i = 0; f->machine && i < sizeof(machines) / sizeof(*machines); i++)
 		if (machines[i].elf == f->machine->elf)
@@ -226,7 +226,7 @@ static int add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
 	return symlist__add(p->list, &s);
 }
 
-static int add_section(struct plt *p, const GElf_Shdr *shdr)
+static int plt_add_section(struct plt *p, const GElf_Shdr *shdr)
 {
 	size_t sz, at = 0, stub_sz;
 	uint8_t *code = section__read(p->file, shdr, &sz);
@@ -246,7 +246,7 @@ static int add_section(struct plt *p, const GElf_Shdr *shdr)
 	return err;
 }
 
-static int add_sections(struct plt *p)
+static int plt_add_sections(struct plt *p)
 {
 	GElf_Shdr shdr;
 	int err = 0;
@@ -254,13 +254,13 @@ static int add_sections(struct plt *p)
 	for (size_t i = 1; !err && section__at(p->file, i, &shdr); i++)
 		if (shdr.sh_type == SHT_PROGBITS &&
 		    strncmp(section__name(p->file, &shdr), ".plt", 4) == 0)
-			err = add_section(p, &shdr);
+			err = plt_add_section(p, &shdr);
 	return err;
 }
 
 int symlist__add_plt(struct symlist *l, const struct elf_file *f)
 {
-	struct plt p = { .machine = machine_of(f), .list = l, .file = f };
+	struct plt p = { .machine = plt_machine_of(f), .list = l, .file = f };
 	int err;
 
 	if (!p.machine)
@@ -269,7 +269,7 @@ int symlist__add_plt(struct symlist *l, const struct elf_file *f)
 	if (!err)
 		err = read_relocations(&p);
 	if (!err)
-		err = add_sections(&p);
+		err = plt_add_sections(&p);
 	symbol_section__free(&p.dynsym);
 	free(p.slots);
 	free(p.lazy);

@@ -21,7 +21,7 @@
 
 /* Reads a name or description, which is padded to 4 bytes; the last one's padding may be missing.
  */
-static const void *padded(struct cursor *c, uint32_t sz)
+static const void *sdt_padded(struct cursor *c, uint32_t sz)
 {
 	const void *bytes = cursor__bytes(c, sz);
 	size_t pad = -sz & 3;
@@ -31,7 +31,7 @@ static const void *padded(struct cursor *c, uint32_t sz)
 	return bytes;
 }
 
-static struct sdt_note note_of(struct cursor *c, uint64_t base_address)
+static struct sdt_note sdt_note_of(struct cursor *c, uint64_t base_address)
 {
 	struct sdt_note n = { .pc = cursor__u64(c) };
 	uint64_t base = cursor__u64(c);
@@ -48,10 +48,10 @@ static struct sdt_note note_of(struct cursor *c, uint64_t base_address)
 }
 
 /* Reads the next note, and skips notes of other types. */
-static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *arg)
+static int sdt_read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *arg)
 {
 	uint32_t name_sz = cursor__u32(c), desc_sz = cursor__u32(c), type = cursor__u32(c);
-	const void *name = padded(c, name_sz), *desc = padded(c, desc_sz);
+	const void *name = sdt_padded(c, name_sz), *desc = sdt_padded(c, desc_sz);
 	struct sdt_note note;
 	struct cursor text;
 
@@ -61,7 +61,7 @@ static int read_note(struct cursor *c, uint64_t base_address, sdt_fn fn, void *a
 	    memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)) != 0)
 		return 0;
 	text = cursor__on(desc, desc_sz);
-	note = note_of(&text, base_address);
+	note = sdt_note_of(&text, base_address);
 	return text.err ? -EBADMSG : fn(&note, arg);
 }
 
@@ -84,7 +84,7 @@ int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
 	section__named(f, BASE_SECTION, &base);
 	c = cursor__on(bytes, sz);
 	while (!err && cursor__left(&c))
-		err = read_note(&c, base.sh_addr, fn, arg);
+		err = sdt_read_note(&c, base.sh_addr, fn, arg);
 	free(bytes);
 	return err;
 }
@@ -92,7 +92,7 @@ int sdt__each(const struct elf_file *f, sdt_fn fn, void *arg)
 /* ---- places -------------------------------------------------------------------------------------
  */
 
-static bool offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t flag, uint64_t *off)
+static bool sdt_offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t flag, uint64_t *off)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -145,7 +145,7 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 	GElf_Shdr s;
 
 	*p = (struct sdt_place){ 0 };
-	if (!offset_of(f, n->pc, PF_X, &p->pc_off)) {
+	if (!sdt_offset_of(f, n->pc, PF_X, &p->pc_off)) {
 		*why = "its address is not in the code";
 		return -EBADMSG;
 	}
@@ -157,7 +157,7 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 		return 0;
 	if (!section__named(f, SEMAPHORE_SECTION, &s) || n->semaphore < s.sh_addr ||
 	    n->semaphore - s.sh_addr >= s.sh_size || n->semaphore % sizeof(uint16_t) ||
-	    !offset_of(f, n->semaphore, PF_W, &p->semaphore_off)) {
+	    !sdt_offset_of(f, n->semaphore, PF_W, &p->semaphore_off)) {
 		*why = "its semaphore is not in the section " SEMAPHORE_SECTION;
 		return -EBADMSG;
 	}

@@ -62,7 +62,7 @@ static bool read_headers(const struct elf_file *f, GElf_Shdr *headers)
 }
 
 /* Returns the number of headers to read. */
-static size_t header_cnt(const struct elf_file *f)
+static size_t section_header_cnt(const struct elf_file *f)
 {
 	const struct elf_section_table *t = &f->section_table;
 
@@ -72,7 +72,7 @@ static size_t header_cnt(const struct elf_file *f)
 }
 
 /* Adds the names to the block. Without names, the sections have none. */
-static struct elf_sections *add_names(struct elf_sections *s, const struct elf_file *f)
+static struct elf_sections *section_add_names(struct elf_sections *s, const struct elf_file *f)
 {
 	size_t headers_sz = sizeof(*s) + s->cnt * sizeof(s->headers[0]);
 	struct elf_sections *with = NULL;
@@ -95,7 +95,7 @@ static struct elf_sections *add_names(struct elf_sections *s, const struct elf_f
 static const struct elf_sections *sections_of(const struct elf_file *f)
 {
 	struct elf_file *own = (struct elf_file *)f;
-	size_t cnt = header_cnt(f);
+	size_t cnt = section_header_cnt(f);
 
 	if (f->sections)
 		return f->sections;
@@ -103,7 +103,7 @@ static const struct elf_sections *sections_of(const struct elf_file *f)
 	if (!f->sections || !cnt || !read_headers(f, f->sections->headers))
 		return f->sections;
 	own->sections->cnt = cnt;
-	own->sections = add_names(f->sections, f);
+	own->sections = section_add_names(f->sections, f);
 	return f->sections;
 }
 
@@ -152,7 +152,7 @@ size_t section__idx(const struct elf_file *f, const GElf_Shdr *shdr)
  */
 
 /* Returns whether the file has these bytes, so that a forged size does not allocate memory. */
-static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
+static bool section_holds(const struct elf_file *f, const GElf_Shdr *shdr)
 {
 	struct stat st;
 
@@ -166,7 +166,7 @@ static bool holds(const struct elf_file *f, const GElf_Shdr *shdr)
 
 /* Populates the memory of a section if the kernel can (5.14): one fault per page costs more than
  * reading it. */
-static void populate(uint8_t *data, size_t sz)
+static void section_populate(uint8_t *data, size_t sz)
 {
 	uintptr_t page_sz = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t from = ((uintptr_t)data + page_sz - 1) & -page_sz;
@@ -182,7 +182,7 @@ uint8_t *section__read(const struct elf_file *f, const GElf_Shdr *shdr, size_t *
 	int err;
 
 	if (shdr->sh_type == SHT_NOBITS || shdr->sh_size == 0 ||
-	    (shdr->sh_flags & SHF_COMPRESSED) || !holds(f, shdr))
+	    (shdr->sh_flags & SHF_COMPRESSED) || !section_holds(f, shdr))
 		return errno = EINVAL, NULL;
 	if (shdr->sh_size > (f->trusted ? SECTION_SZ_MAX : SECTION_SZ_UNTRUSTED_MAX))
 		return errno = EFBIG, NULL;
@@ -190,7 +190,7 @@ uint8_t *section__read(const struct elf_file *f, const GElf_Shdr *shdr, size_t *
 	data = malloc(*sz + 1);
 	if (!data)
 		return NULL;
-	populate(data, *sz);
+	section_populate(data, *sz);
 	err = elf_file__read(f, shdr->sh_offset, data, *sz);
 	if (err) {
 		free(data);

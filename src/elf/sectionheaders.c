@@ -25,7 +25,8 @@ static int read_sections(struct section_headers *h, const struct elf_file *f, el
 	return read(f, t->off, h->bytes + SECTION_HEADERS_NEAR, sz);
 }
 
-static int read_names(struct section_headers *h, const struct elf_file *f, elf_file_read_fn read)
+static int sectionheaders_read_names(struct section_headers *h, const struct elf_file *f,
+				     elf_file_read_fn read)
 {
 	const Elf64_Shdr *names = &h->sections[f->section_table.names];
 	uint64_t before = f->section_table.off - names->sh_offset;
@@ -48,11 +49,11 @@ int section_headers__read(struct section_headers *h, const struct elf_file *f,
 {
 	int err = read_sections(h, f, read);
 
-	return err ? err : read_names(h, f, read);
+	return err ? err : sectionheaders_read_names(h, f, read);
 }
 
 /* Most names already differ in the character after the dot. */
-static bool is_name(const char *own, const char *name)
+static bool sectionheaders_is_name(const char *own, const char *name)
 {
 	return own[0] == name[0] && own[1] == name[1] && strcmp(own, name) == 0;
 }
@@ -62,7 +63,8 @@ const Elf64_Shdr *section_headers__find(const struct section_headers *h, const c
 	for (size_t i = 0; i < h->cnt; i++) {
 		const Elf64_Shdr *s = &h->sections[i];
 
-		if (s->sh_name < h->names_sz && is_name(h->names + s->sh_name, name) &&
+		if (s->sh_name < h->names_sz &&
+		    sectionheaders_is_name(h->names + s->sh_name, name) &&
 		    s->sh_type != SHT_NOBITS && !(s->sh_flags & SHF_COMPRESSED))
 			return s;
 	}

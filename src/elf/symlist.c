@@ -88,8 +88,8 @@ int symlist__add(struct symlist *l, const struct raw_symbol *s)
 	return 0;
 }
 
-static int read_strings(struct symbol_section *s, struct symlist *l, const struct elf_file *f,
-			uint32_t link)
+static int symlist_read_strings(struct symbol_section *s, struct symlist *l,
+				const struct elf_file *f, uint32_t link)
 {
 	GElf_Shdr shdr;
 	bool found = section__at(f, link, &shdr);
@@ -117,7 +117,7 @@ int symbol_section__read(struct symbol_section *s, struct symlist *l, const stru
 	if (!s->data)
 		return -errno;
 	s->cnt = sz / s->entry_sz;
-	err = read_strings(s, l, f, shdr.sh_link);
+	err = symlist_read_strings(s, l, f, shdr.sh_link);
 	if (err)
 		symbol_section__free(s);
 	return err;
@@ -157,7 +157,7 @@ const char *symbol_section__name(const struct symbol_section *s, const GElf_Sym 
 }
 
 /* Returns the length without "@VERSION" or "@@VERSION", which static symbol tables append. */
-static uint32_t unversioned(const char *name, size_t sz)
+static uint32_t symlist_unversioned(const char *name, size_t sz)
 {
 	const char *at = memchr(name, '@', sz), *p = at;
 
@@ -172,7 +172,7 @@ static uint32_t unversioned(const char *name, size_t sz)
 
 /* Ranks types before labels, sized before unsized, global before weak before local, plain before
  * underscored, short before long. */
-static uint32_t rank(const GElf_Sym *sym, const struct raw_symbol *s)
+static uint32_t symlist_rank(const GElf_Sym *sym, const struct raw_symbol *s)
 {
 	unsigned bind = GELF_ST_BIND(sym->st_info);
 	uint32_t binding = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0
@@ -215,8 +215,8 @@ int symlist__add_table(struct symlist *l, const struct elf_file *f, uint32_t typ
 
 		if (!is_function(&sym, s.name) || !symlist__code(l, s.addr))
 			continue;
-		s.name_sz = unversioned(s.name, strnlen(s.name, SYMBOL_NAME_MAX));
-		s.rank = rank(&sym, &s);
+		s.name_sz = symlist_unversioned(s.name, strnlen(s.name, SYMBOL_NAME_MAX));
+		s.rank = symlist_rank(&sym, &s);
 		err = symlist__add(l, &s);
 	}
 	symbol_section__free(&sec);

@@ -58,7 +58,7 @@ static void parse_identity(struct body *b, struct record_mmap *m)
 }
 
 /* Parses the common start of both records of mappings. */
-static void parse_place(struct body *b, struct record *out)
+static void perfrecord_parse_place(struct body *b, struct record *out)
 {
 	out->type = RECORD_MMAP;
 	out->tgid = cursor__u32(&b->c);
@@ -71,7 +71,7 @@ static void parse_place(struct body *b, struct record *out)
 
 static void parse_mmap2(struct body *b, struct record *out)
 {
-	parse_place(b, out);
+	perfrecord_parse_place(b, out);
 	parse_identity(b, &out->mmap);
 	out->mmap.prot = cursor__u32(&b->c);
 	cursor__u32(&b->c); /* MAP_* */
@@ -80,7 +80,7 @@ static void parse_mmap2(struct body *b, struct record *out)
 
 static void parse_mmap(struct body *b, struct record *out)
 {
-	parse_place(b, out);
+	perfrecord_parse_place(b, out);
 	out->mmap.prot = b->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
 	out->mmap.path = cursor__str(&b->c);
 }
@@ -102,13 +102,13 @@ static void parse_task(struct body *b, struct record *out)
 	out->fork.parent_tid = cursor__u32(&b->c);
 }
 
-static void parse_fork(struct body *b, struct record *out)
+static void perfrecord_parse_fork(struct body *b, struct record *out)
 {
 	parse_task(b, out);
 	out->type = RECORD_FORK;
 }
 
-static void parse_exit(struct body *b, struct record *out)
+static void perfrecord_parse_exit(struct body *b, struct record *out)
 {
 	parse_task(b, out);
 	out->type = RECORD_EXIT;
@@ -123,9 +123,12 @@ static void parse_lost(struct body *b, struct record *out)
 }
 
 static void (*const parsers[])(struct body *, struct record *) = {
-	[PERF_RECORD_MMAP] = parse_mmap, [PERF_RECORD_MMAP2] = parse_mmap2,
-	[PERF_RECORD_COMM] = parse_comm, [PERF_RECORD_FORK] = parse_fork,
-	[PERF_RECORD_EXIT] = parse_exit, [PERF_RECORD_LOST] = parse_lost,
+	[PERF_RECORD_MMAP] = parse_mmap,
+	[PERF_RECORD_MMAP2] = parse_mmap2,
+	[PERF_RECORD_COMM] = parse_comm,
+	[PERF_RECORD_FORK] = perfrecord_parse_fork,
+	[PERF_RECORD_EXIT] = perfrecord_parse_exit,
+	[PERF_RECORD_LOST] = parse_lost,
 };
 
 bool perfrecord__parse_body(const struct perfrecord_body *in, struct record *out)

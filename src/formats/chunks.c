@@ -6,9 +6,9 @@
 
 #define CHUNK_SZ (1u << 20)
 
-static struct chunk *take(struct chunks *c, size_t sz)
+static struct input_chunk *chunks_take(struct chunks *c, size_t sz)
 {
-	struct chunk *n = c->spare;
+	struct input_chunk *n = c->spare;
 
 	if (sz <= CHUNK_SZ && n) {
 		c->spare = n->next;
@@ -21,7 +21,7 @@ static struct chunk *take(struct chunks *c, size_t sz)
 	return n;
 }
 
-static void put(struct chunks *c, struct chunk *n)
+static void chunks_put(struct chunks *c, struct input_chunk *n)
 {
 	if (n->cap > CHUNK_SZ) {
 		free(n);
@@ -31,9 +31,9 @@ static void put(struct chunks *c, struct chunk *n)
 	c->spare = n;
 }
 
-struct chunk *chunks__add(struct chunks *c, size_t sz, struct chunk_tail tail)
+struct input_chunk *chunks__add(struct chunks *c, size_t sz, struct chunk_tail tail)
 {
-	struct chunk *n = take(c, sz);
+	struct input_chunk *n = chunks_take(c, sz);
 
 	if (!n)
 		return NULL;
@@ -53,16 +53,16 @@ struct chunk *chunks__add(struct chunks *c, size_t sz, struct chunk_tail tail)
 void chunks__let_go(struct chunks *c, uint64_t off)
 {
 	while (c->first != c->last && c->first->end_off <= off) {
-		struct chunk *gone = c->first;
+		struct input_chunk *gone = c->first;
 
 		c->first = gone->next;
-		put(c, gone);
+		chunks_put(c, gone);
 	}
 }
 
-static void free_list(struct chunk *c)
+static void chunks_free_list(struct input_chunk *c)
 {
-	for (struct chunk *next; c; c = next) {
+	for (struct input_chunk *next; c; c = next) {
 		next = c->next;
 		free(c);
 	}
@@ -70,6 +70,6 @@ static void free_list(struct chunk *c)
 
 void chunks__free(struct chunks *c)
 {
-	free_list(c->first);
-	free_list(c->spare);
+	chunks_free_list(c->first);
+	chunks_free_list(c->spare);
 }

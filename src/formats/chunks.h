@@ -9,16 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chunk {
-	struct chunk *next; /* the next newer one, or the next in the free list */
-	uint64_t end_off;   /* stream offset of its end; the next one continues there */
+struct input_chunk {
+	struct input_chunk *next; /* the next newer one, or the next in the free list */
+	uint64_t end_off;	  /* stream offset of its end; the next one continues there */
 	size_t cap;
 	uint8_t data[];
 };
 
 struct chunks {
-	struct chunk *first, *last; /* NULL if empty */
-	struct chunk *spare;
+	struct input_chunk *first, *last; /* NULL if empty */
+	struct input_chunk *spare;
 };
 
 /* The unread bytes of the last chunk. */
@@ -30,7 +30,7 @@ struct chunk_tail {
 
 /* Adds a chunk of at least sz bytes that starts with a copy of the tail. Returns NULL if out of
  * memory. */
-struct chunk *chunks__add(struct chunks *, size_t sz, struct chunk_tail);
+struct input_chunk *chunks__add(struct chunks *, size_t sz, struct chunk_tail);
 /* Releases the chunks that end at or before the offset, except the last one. */
 void chunks__let_go(struct chunks *, uint64_t off);
 void chunks__free(struct chunks *);

@@ -63,7 +63,7 @@ void input__set_tick(struct input *in, unsigned every_ms, input_tick_fn tick, vo
 	in->ticked_ns = monotonic__ns();
 }
 
-static void tick(struct input *in, bool idle)
+static void input_tick(struct input *in, bool idle)
 {
 	uint64_t now_ns = monotonic__ns();
 
@@ -77,7 +77,7 @@ static void tick(struct input *in, bool idle)
 /* ---- a file ---- */
 
 /* Makes the next window of the mapped file available. */
-static void look_on(struct input *in)
+static void input_look_on(struct input *in)
 {
 	uint64_t left;
 
@@ -87,7 +87,7 @@ static void look_on(struct input *in)
 	in->ended = left == 0;
 	mapped__let_go(&in->mapped, in->held < in->off ? in->held : in->off);
 	if (in->tick && !in->ended)
-		tick(in, false);
+		input_tick(in, false);
 }
 
 void input__check(struct input *in)
@@ -113,20 +113,20 @@ bool input__has(const struct input *in, const uint8_t *data, size_t sz)
 
 /* Blocks until data are available or the tick ends the input. Calls the tick when idle, so that it
  * can emit pending records. */
-static void wait_for_more(struct input *in)
+static void input_wait_for_more(struct input *in)
 {
 	struct pollfd p = { .fd = in->fd, .events = POLLIN };
 
 	while (!in->ended && poll(&p, 1, (int)in->every_ms) <= 0)
-		tick(in, true);
+		input_tick(in, true);
 }
 
 /* Makes room for sz bytes from the position, and for at least one byte to read. Returns false if
  * out of memory. */
-static bool make_room(struct input *in, size_t sz)
+static bool input_make_room(struct input *in, size_t sz)
 {
 	size_t left = input__left(in);
-	struct chunk *c = in->chunks.last;
+	struct input_chunk *c = in->chunks.last;
 
 	chunks__let_go(&in->chunks, in->held < in->off ? in->held : in->off);
 	if (c && left == 0 && in->held > in->off && in->chunks.first == c)
@@ -142,13 +142,13 @@ static bool make_room(struct input *in, size_t sz)
 }
 
 /* Reads once, to `end`. Sets `ended` at the end or on error. */
-static void read_some(struct input *in)
+static void input_read_some(struct input *in)
 {
-	struct chunk *c = in->chunks.last;
+	struct input_chunk *c = in->chunks.last;
 	ssize_t got;
 
 	if (in->tick && in->sz == 0)
-		wait_for_more(in);
+		input_wait_for_more(in);
 	if (in->ended)
 		return;
 	got = read(in->fd, c->data + (in->end - c->data), (size_t)(c->data + c->cap - in->end));
@@ -161,20 +161,20 @@ static void read_some(struct input *in)
 		in->ended = true;
 	}
 	if (in->tick && !in->ended)
-		tick(in, got < 0);
+		input_tick(in, got < 0);
 }
 
 /* ---- both kinds ---- */
 
-static void more(struct input *in, size_t sz)
+static void input_more(struct input *in, size_t sz)
 {
 	if (in->mapped.bytes) {
-		look_on(in);
-	} else if (!make_room(in, sz)) {
+		input_look_on(in);
+	} else if (!input_make_room(in, sz)) {
 		in->err = -ENOMEM;
 		in->ended = true;
 	} else {
-		read_some(in);
+		input_read_some(in);
 	}
 }
 
@@ -187,7 +187,7 @@ const uint8_t *input__peek(struct input *in, size_t sz)
 		in->ended = true;
 	}
 	while (input__left(in) < sz && !in->ended)
-		more(in, sz);
+		input_more(in, sz);
 	return input__left(in) >= sz ? in->at : NULL;
 }
 

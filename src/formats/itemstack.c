@@ -11,7 +11,7 @@ static const struct {
 	{ &machine_aarch64, 1ull << 31 | 1ull << 32, 0 },
 };
 
-static const struct machine *machine_of(uint64_t mask)
+static const struct machine *itemstack_machine_of(uint64_t mask)
 {
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
 		if ((mask & masks[i].needed) == masks[i].needed && !(mask & masks[i].never))
@@ -26,7 +26,7 @@ bool item_stack__sample(const struct item_stack *s, struct perfregs_order *order
 	uint64_t valid;
 
 	if (!m || order->mask != s->mask) {
-		m = machine_of(s->mask);
+		m = itemstack_machine_of(s->mask);
 		if (m)
 			perfregs__order(order, m, s->mask);
 	}

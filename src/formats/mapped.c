@@ -38,7 +38,7 @@ static void on_lost_page(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
-static void guard(const struct mapped *m)
+static void mapped_guard(const struct mapped *m)
 {
 	struct sigaction a = { .sa_sigaction = on_lost_page, .sa_flags = SA_SIGINFO };
 
@@ -61,7 +61,7 @@ bool mapped__open(struct mapped *m, int fd, uint64_t sz)
 	madvise(at, sz, MADV_SEQUENTIAL);
 	m->bytes = at;
 	m->sz = m->map_sz = sz;
-	guard(m);
+	mapped_guard(m);
 	return true;
 }
 

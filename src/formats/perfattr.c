@@ -27,12 +27,12 @@ void perf_attrs__free(struct perf_attrs *a)
 	*a = (struct perf_attrs){ 0 };
 }
 
-static bool has_stacks(uint64_t sample_type)
+static bool perfattr_has_stacks(uint64_t sample_type)
 {
 	return (sample_type & UNWINDABLE) == UNWINDABLE;
 }
 
-static int add_ids(struct perf_attrs *a, const struct perf_attr *attr, uint32_t idx)
+static int perfattr_add_ids(struct perf_attrs *a, const struct perf_attr *attr, uint32_t idx)
 {
 	for (size_t i = 0; i < attr->id_cnt; i++) {
 		struct perf_id *more = array__room(a->ids, a->id_cnt, &a->id_cap, sizeof(*more));
@@ -76,7 +76,7 @@ static void set_layout(struct perf_attr *a)
 	}
 }
 
-static int copy(struct perf_attr *to, const struct perf_attr_source *from, size_t sz)
+static int perfattr_copy(struct perf_attr *to, const struct perf_attr_source *from, size_t sz)
 {
 	to->sz = sz;
 	to->id_cnt = from->id_cnt;
@@ -88,7 +88,7 @@ static int copy(struct perf_attr *to, const struct perf_attr_source *from, size_
 	memcpy(&to->attr, from->attr, sz < sizeof(to->attr) ? sz : sizeof(to->attr));
 	if (from->id_cnt)
 		memcpy(to->ids, from->ids, from->id_cnt * sizeof(*to->ids));
-	to->converts = has_stacks(to->attr.sample_type);
+	to->converts = perfattr_has_stacks(to->attr.sample_type);
 	to->reg_cnt = (uint32_t)__builtin_popcountll(to->attr.sample_regs_user);
 	set_layout(to);
 	return 0;
@@ -113,9 +113,9 @@ int perf_attrs__add(struct perf_attrs *a, const struct perf_attr_source *from)
 		return -E2BIG;
 	v += a->cnt;
 	*v = (struct perf_attr){ 0 };
-	err = copy(v, from, sz);
+	err = perfattr_copy(v, from, sz);
 	if (!err)
-		err = add_ids(a, v, (uint32_t)a->cnt);
+		err = perfattr_add_ids(a, v, (uint32_t)a->cnt);
 	if (err) {
 		free(v->bytes);
 		free(v->ids);
@@ -125,7 +125,7 @@ int perf_attrs__add(struct perf_attrs *a, const struct perf_attr_source *from)
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
+static int perfattr_by_id(const void *a, const void *b)
 {
 	const struct perf_id *x = a, *y = b;
 
@@ -141,9 +141,9 @@ const struct perf_attr *perf_attrs__find(struct perf_attrs *a, uint64_t id)
 	if (id == a->last.id)
 		return &a->v[a->last.attr];
 	if (!a->sorted && a->id_cnt)
-		qsort(a->ids, a->id_cnt, sizeof(*a->ids), by_id);
+		qsort(a->ids, a->id_cnt, sizeof(*a->ids), perfattr_by_id);
 	a->sorted = true;
-	found = a->id_cnt ? bsearch(&key, a->ids, a->id_cnt, sizeof(key), by_id) : NULL;
+	found = a->id_cnt ? bsearch(&key, a->ids, a->id_cnt, sizeof(key), perfattr_by_id) : NULL;
 	a->last = (struct perf_id){ id, found ? found->attr : 0 };
 	return &a->v[a->last.attr];
 }
@@ -155,7 +155,7 @@ void perf_attr__rewrite(uint8_t *bytes, size_t sz)
 	uint64_t flags;
 
 	memcpy(&a, bytes, known);
-	if (!has_stacks(a.sample_type))
+	if (!perfattr_has_stacks(a.sample_type))
 		return;
 	a.sample_type = (a.sample_type & ~(uint64_t)UNWINDABLE) | PERF_SAMPLE_CALLCHAIN;
 	a.sample_regs_user = 0;
@@ -168,7 +168,7 @@ void perf_attr__rewrite(uint8_t *bytes, size_t sz)
 
 /* ---- records other than samples ---- */
 
-static size_t words(uint64_t sample_type, uint64_t bits)
+static size_t perfattr_words(uint64_t sample_type, uint64_t bits)
 {
 	return 8 * (size_t)__builtin_popcountll(sample_type & bits);
 }
@@ -177,9 +177,10 @@ size_t perf_attr__trailer_sz(const struct perf_attr *a)
 {
 	if (!a->attr.sample_id_all)
 		return 0;
-	return words(a->attr.sample_type, PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-						  PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-						  PERF_SAMPLE_IDENTIFIER);
+	return perfattr_words(a->attr.sample_type, PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+							   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+							   PERF_SAMPLE_CPU |
+							   PERF_SAMPLE_IDENTIFIER);
 }
 
 size_t perf_attr__trailer_id(const struct perf_attr *a)
@@ -190,7 +191,7 @@ size_t perf_attr__trailer_id(const struct perf_attr *a)
 		return 0;
 	if (t & PERF_SAMPLE_IDENTIFIER)
 		return 8;
-	return words(t, PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
+	return perfattr_words(t, PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
 }
 
 size_t perf_attr__trailer_time(const struct perf_attr *a)
@@ -199,8 +200,8 @@ size_t perf_attr__trailer_time(const struct perf_attr *a)
 
 	if (!a->attr.sample_id_all || !(t & PERF_SAMPLE_TIME))
 		return 0;
-	return words(t, PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-				PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+	return perfattr_words(t, PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+					 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 }
 
 size_t perf_attr__trailer_cpu(const struct perf_attr *a)
@@ -209,5 +210,5 @@ size_t perf_attr__trailer_cpu(const struct perf_attr *a)
 
 	if (!a->attr.sample_id_all || !(t & PERF_SAMPLE_CPU))
 		return 0;
-	return words(t, PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+	return perfattr_words(t, PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 }

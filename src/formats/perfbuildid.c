@@ -28,7 +28,7 @@ void perf_build_ids__free(struct perf_build_ids *ids)
 	}
 }
 
-static struct perf_build_id *find(const struct perf_build_ids *ids, const char *path)
+static struct perf_build_id *perfbuildid_find(const struct perf_build_ids *ids, const char *path)
 {
 	struct perf_build_id *b;
 
@@ -36,19 +36,19 @@ static struct perf_build_id *find(const struct perf_build_ids *ids, const char *
 	return b;
 }
 
-static bool differs(const struct build_id *a, const struct build_id *b)
+static bool perfbuildid_differs(const struct build_id *a, const struct build_id *b)
 {
 	return a->sz != b->sz || memcmp(a->bytes, b->bytes, a->sz) != 0;
 }
 
 /* Adds a build ID. If two files had this path, for example one in a container, discards both IDs:
  * neither is reliable. */
-static void add(struct perf_build_ids *ids, const struct build_id *id, const char *path)
+static void perfbuildid_add(struct perf_build_ids *ids, const struct build_id *id, const char *path)
 {
-	struct perf_build_id *b = find(ids, path);
+	struct perf_build_id *b = perfbuildid_find(ids, path);
 	size_t sz = strlen(path) + 1;
 
-	if (b && differs(&b->id, id))
+	if (b && perfbuildid_differs(&b->id, id))
 		b->id.sz = 0;
 	if (b || sz > PATH_MAX || HASH_COUNT(ids->by_path) == PATHS_MAX)
 		return;
@@ -62,7 +62,7 @@ static void add(struct perf_build_ids *ids, const struct build_id *id, const cha
 		free(b);
 }
 
-static void add_record(struct perf_build_ids *ids, struct cursor c, uint16_t misc)
+static void perfbuildid_add_record(struct perf_build_ids *ids, struct cursor c, uint16_t misc)
 {
 	struct build_id id = { .sz = BUILD_ID_MAX };
 	const uint8_t *field;
@@ -78,7 +78,7 @@ static void add_record(struct perf_build_ids *ids, struct cursor c, uint16_t mis
 	if (id.sz == 0 || id.sz > BUILD_ID_MAX)
 		return;
 	memcpy(id.bytes, field, id.sz);
-	add(ids, &id, path);
+	perfbuildid_add(ids, &id, path);
 }
 
 void perf_build_ids__add(struct perf_build_ids *ids, const uint8_t *data, size_t sz)
@@ -95,13 +95,13 @@ void perf_build_ids__add(struct perf_build_ids *ids, const uint8_t *data, size_t
 		body = record_sz >= 8 ? cursor__bytes(&c, record_sz - 8u) : NULL;
 		if (!body)
 			return;
-		add_record(ids, cursor__on(body, record_sz - 8u), misc);
+		perfbuildid_add_record(ids, cursor__on(body, record_sz - 8u), misc);
 	}
 }
 
 const struct build_id *perf_build_ids__find(const struct perf_build_ids *ids, const char *path)
 {
-	const struct perf_build_id *b = find(ids, path);
+	const struct perf_build_id *b = perfbuildid_find(ids, path);
 
 	return b && b->id.sz ? &b->id : NULL;
 }

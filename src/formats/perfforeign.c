@@ -44,7 +44,7 @@ void perf_foreign__begin(struct output *out)
 	output__u64(out, 1); /* its id; records need not have it */
 }
 
-static void write_header(struct output *out, uint32_t type, uint16_t misc, size_t sz)
+static void perfforeign_write_header(struct output *out, uint32_t type, uint16_t misc, size_t sz)
 {
 	struct perf_event_header h = { .type = type, .misc = misc, .size = (uint16_t)sz };
 
@@ -61,13 +61,13 @@ static void write_trailer(struct output *out, const struct record *r)
 }
 
 /* Writes the name, padded to a multiple of 8 bytes with at least one zero. */
-static void write_name(struct output *out, const char *name, size_t sz)
+static void perfforeign_write_name(struct output *out, const char *name, size_t sz)
 {
 	output__write(out, name, sz);
 	output__zeros(out, 8 - sz % 8);
 }
 
-static size_t name_room(size_t sz)
+static size_t perfforeign_name_room(size_t sz)
 {
 	return sz + 8 - sz % 8;
 }
@@ -82,8 +82,9 @@ static bool write_mmap(struct output *out, const struct record *r)
 	uint16_t misc = (r->tgid == UINT32_MAX ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
 			(has_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
 
-	write_header(out, PERF_RECORD_MMAP2, misc,
-		     RECORD_HEADER_SZ + MMAP2_SZ + name_room(name_sz) + TRAILER_SZ);
+	perfforeign_write_header(out, PERF_RECORD_MMAP2, misc,
+				 RECORD_HEADER_SZ + MMAP2_SZ + perfforeign_name_room(name_sz) +
+					 TRAILER_SZ);
 	output__u32(out, r->tgid);
 	output__u32(out, r->tid);
 	output__u64(out, m->start);
@@ -99,7 +100,7 @@ static bool write_mmap(struct output *out, const struct record *r)
 	}
 	output__u32(out, m->prot);
 	output__u32(out, MAP_PRIVATE_FLAG);
-	write_name(out, m->path, name_sz);
+	perfforeign_write_name(out, m->path, name_sz);
 	write_trailer(out, r);
 	return true;
 }
@@ -120,11 +121,12 @@ static bool write_comm(struct output *out, const struct record *r)
 	}
 	if (sz > COMM_SZ - 1)
 		sz = COMM_SZ - 1;
-	write_header(out, PERF_RECORD_COMM, r->comm.exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
-		     RECORD_HEADER_SZ + 8 + name_room(sz) + TRAILER_SZ);
+	perfforeign_write_header(out, PERF_RECORD_COMM,
+				 r->comm.exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+				 RECORD_HEADER_SZ + 8 + perfforeign_name_room(sz) + TRAILER_SZ);
 	output__u32(out, r->tgid);
 	output__u32(out, r->tid);
-	write_name(out, name, sz);
+	perfforeign_write_name(out, name, sz);
 	write_trailer(out, r);
 	return true;
 }
@@ -133,7 +135,7 @@ static bool write_task(struct output *out, const struct record *r, uint32_t type
 {
 	bool fork = type == PERF_RECORD_FORK;
 
-	write_header(out, type, 0, RECORD_HEADER_SZ + 24 + TRAILER_SZ);
+	perfforeign_write_header(out, type, 0, RECORD_HEADER_SZ + 24 + TRAILER_SZ);
 	output__u32(out, r->tgid);
 	output__u32(out, fork ? r->fork.parent_tgid : r->tgid);
 	output__u32(out, r->tid);
@@ -143,30 +145,33 @@ static bool write_task(struct output *out, const struct record *r, uint32_t type
 	return true;
 }
 
-static bool write_fork(struct output *out, const struct record *r)
+static bool perfforeign_write_fork(struct output *out, const struct record *r)
 {
 	return write_task(out, r, PERF_RECORD_FORK);
 }
 
-static bool write_exit(struct output *out, const struct record *r)
+static bool perfforeign_write_exit(struct output *out, const struct record *r)
 {
 	return write_task(out, r, PERF_RECORD_EXIT);
 }
 
 static bool write_lost(struct output *out, const struct record *r)
 {
-	write_header(out, PERF_RECORD_LOST, 0, RECORD_HEADER_SZ + 16 + TRAILER_SZ);
+	perfforeign_write_header(out, PERF_RECORD_LOST, 0, RECORD_HEADER_SZ + 16 + TRAILER_SZ);
 	output__u64(out, 1);
 	output__u64(out, r->lost.cnt);
 	write_trailer(out, r);
 	return true;
 }
 
-static bool write_process(struct output *out, const struct item *item)
+static bool perfforeign_write_process(struct output *out, const struct item *item)
 {
 	static bool (*const writers[])(struct output *, const struct record *) = {
-		[RECORD_MMAP] = write_mmap, [RECORD_COMM] = write_comm, [RECORD_FORK] = write_fork,
-		[RECORD_EXIT] = write_exit, [RECORD_LOST] = write_lost,
+		[RECORD_MMAP] = write_mmap,
+		[RECORD_COMM] = write_comm,
+		[RECORD_FORK] = perfforeign_write_fork,
+		[RECORD_EXIT] = perfforeign_write_exit,
+		[RECORD_LOST] = write_lost,
 	};
 	size_t type = item->record.type;
 
@@ -174,7 +179,7 @@ static bool write_process(struct output *out, const struct item *item)
 	       writers[type](out, &item->record);
 }
 
-static bool write_sample(struct output *out, const struct item *item)
+static bool perfforeign_write_sample(struct output *out, const struct item *item)
 {
 	const struct record *r = &item->record;
 	const struct item_sample *s = &item->sample;
@@ -182,9 +187,9 @@ static bool write_sample(struct output *out, const struct item *item)
 
 	if (cnt > room)
 		cnt = room;
-	write_header(out, PERF_RECORD_SAMPLE,
-		     s->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-		     SAMPLE_SZ + cnt * 8);
+	perfforeign_write_header(out, PERF_RECORD_SAMPLE,
+				 s->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+				 SAMPLE_SZ + cnt * 8);
 	output__u64(out, s->ip);
 	output__u32(out, r->tgid);
 	output__u32(out, r->tid);
@@ -197,7 +202,7 @@ static bool write_sample(struct output *out, const struct item *item)
 	return true;
 }
 
-static bool write_nothing(struct output *out, const struct item *item)
+static bool perfforeign_write_nothing(struct output *out, const struct item *item)
 {
 	(void)out;
 	(void)item;
@@ -207,9 +212,11 @@ static bool write_nothing(struct output *out, const struct item *item)
 bool perf_foreign__write(struct output *out, const struct item *item)
 {
 	static bool (*const writers[ITEM_KIND_CNT])(struct output *, const struct item *) = {
-		[ITEM_OTHER] = write_nothing,	[ITEM_SAMPLE] = write_sample,
-		[ITEM_PROCESS] = write_process, [ITEM_OVERLAY] = write_nothing,
-		[ITEM_CHAIN] = write_nothing,
+		[ITEM_OTHER] = perfforeign_write_nothing,
+		[ITEM_SAMPLE] = perfforeign_write_sample,
+		[ITEM_PROCESS] = perfforeign_write_process,
+		[ITEM_OVERLAY] = perfforeign_write_nothing,
+		[ITEM_CHAIN] = perfforeign_write_nothing,
 	};
 
 	return writers[item->kind](out, item);

@@ -6,7 +6,7 @@
 
 #include "formats/perfdata.h"
 
-static uint64_t u64_at(const uint8_t *p)
+static uint64_t perfheader_u64_at(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -16,7 +16,7 @@ static uint64_t u64_at(const uint8_t *p)
 
 /* Copies bytes at an offset. If the input is not seekable, they must lie ahead, within
  * INPUT_RUN_MAX. Returns false if they are not available. */
-static bool fetch(struct perf_reader *r, uint64_t off, void *to, size_t sz)
+static bool perfheader_fetch(struct perf_reader *r, uint64_t off, void *to, size_t sz)
 {
 	struct input *in = r->base.in;
 	uint64_t ahead = off - input__off(in);
@@ -36,7 +36,7 @@ static void *fetch_new(struct perf_reader *r, uint64_t off, uint64_t sz)
 {
 	void *data = sz <= INPUT_RUN_MAX ? malloc(sz + 1) : NULL;
 
-	if (data && fetch(r, off, data, sz))
+	if (data && perfheader_fetch(r, off, data, sz))
 		return data;
 	free(data);
 	return NULL;
@@ -56,7 +56,8 @@ int perf_reader__add_attr(struct perf_reader *r, const struct perf_attr_source *
 static bool add_attr(struct perf_reader *r, const uint8_t *entry)
 {
 	size_t attr_sz = r->header.attr_sz - sizeof(struct perf_file_section);
-	uint64_t off = u64_at(entry + attr_sz), sz = u64_at(entry + attr_sz + 8);
+	uint64_t off = perfheader_u64_at(entry + attr_sz),
+		 sz = perfheader_u64_at(entry + attr_sz + 8);
 	void *ids = sz ? fetch_new(r, off, sz) : NULL;
 	struct perf_attr_source source = { entry, attr_sz, ids, ids ? sz / 8 : 0 };
 	bool ok = (ids || !sz) && perf_reader__add_attr(r, &source) == 0;
@@ -94,7 +95,7 @@ static bool has_feature(const struct perf_reader *r, unsigned id)
 
 static void read_feature(struct perf_reader *r, unsigned id, const uint8_t *section)
 {
-	uint64_t off = u64_at(section), sz = u64_at(section + 8);
+	uint64_t off = perfheader_u64_at(section), sz = perfheader_u64_at(section + 8);
 
 	r->features[id].data = fetch_new(r, off, sz);
 	r->features[id].sz = sz;
@@ -124,7 +125,7 @@ void perf_reader__read_features(struct perf_reader *r)
 				    r->features[PERF_FEAT_BUILD_ID].sz);
 }
 
-static void begin_file(struct perf_reader *r)
+static void perfheader_begin_file(struct perf_reader *r)
 {
 	struct perf_file_section data = r->header.data;
 
@@ -148,25 +149,25 @@ void perf_reader__read_header(struct perf_reader *r)
 {
 	const uint8_t *p = input__peek(r->base.in, PERF_PIPE_HEADER_SZ);
 
-	if (!p || u64_at(p) != PERF_MAGIC) {
+	if (!p || perfheader_u64_at(p) != PERF_MAGIC) {
 		fault__set(&r->base.fault, 0, "%s",
 			   !p ? "ends in its header"
-			   : u64_at(p) == PERF_MAGIC_FOREIGN
+			   : perfheader_u64_at(p) == PERF_MAGIC_FOREIGN
 				   ? "was recorded on a big-endian machine, which is not supported"
 				   : "is not a perf.data file");
 		return;
 	}
-	r->pipe = u64_at(p + 8) == PERF_PIPE_HEADER_SZ;
+	r->pipe = perfheader_u64_at(p + 8) == PERF_PIPE_HEADER_SZ;
 	if (r->pipe) {
 		input__step(r->base.in, PERF_PIPE_HEADER_SZ);
 		return;
 	}
 	p = input__peek(r->base.in, sizeof(r->header));
-	if (!p || u64_at(p + 8) != sizeof(r->header)) {
+	if (!p || perfheader_u64_at(p + 8) != sizeof(r->header)) {
 		fault__set(&r->base.fault, 8, "%s",
 			   p ? "has a header of unknown size" : "ends in its header");
 		return;
 	}
 	memcpy(&r->header, p, sizeof(r->header));
-	begin_file(r);
+	perfheader_begin_file(r);
 }

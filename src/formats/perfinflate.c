@@ -30,7 +30,7 @@ static bool is_odd(uint32_t type)
 	       type == PERF_COMPRESSED2;
 }
 
-static bool take(struct perf_inflate *z, struct raw *raw, const char **wrong)
+static bool perfinflate_take(struct perf_inflate *z, struct raw *raw, const char **wrong)
 {
 	size_t left = z->plain.sz - z->at;
 	uint16_t sz;
@@ -51,7 +51,7 @@ static bool take(struct perf_inflate *z, struct raw *raw, const char **wrong)
 
 /* Drops the returned records and decompresses up to PIECE_SZ bytes. Returns false if no data are
  * left, or on error. */
-static bool unpack(struct perf_inflate *z, const char **wrong)
+static bool perfinflate_unpack(struct perf_inflate *z, const char **wrong)
 {
 	size_t left = z->plain.sz - z->at, rc;
 	ZSTD_outBuffer out = { .size = PIECE_SZ };
@@ -77,9 +77,9 @@ bool perf_inflate__next(struct perf_inflate *z, struct raw *raw, const char **wr
 	if (!z->busy)
 		return false;
 	do {
-		if (take(z, raw, wrong))
+		if (perfinflate_take(z, raw, wrong))
 			return true;
-	} while (!*wrong && unpack(z, wrong));
+	} while (!*wrong && perfinflate_unpack(z, wrong));
 	z->busy = false;
 	return false;
 }

@@ -11,12 +11,12 @@
 /* Records to prefetch ahead, assuming the size of the current one: most samples have equal size. */
 #define AHEAD 8
 
-static struct perf_reader *of(struct stream_reader *r)
+static struct perf_reader *perfreader_of(struct stream_reader *r)
 {
 	return (struct perf_reader *)r;
 }
 
-static uint64_t u64_at(const uint8_t *p)
+static uint64_t perfreader_u64_at(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -24,7 +24,7 @@ static uint64_t u64_at(const uint8_t *p)
 	return v;
 }
 
-static uint16_t record_sz(const uint8_t *p)
+static uint16_t perfreader_record_sz(const uint8_t *p)
 {
 	uint16_t sz;
 
@@ -54,7 +54,7 @@ static const uint8_t *peek_record(struct perf_reader *r, size_t *sz)
 				   "was not closed by the recorder: it has only records");
 		return NULL;
 	}
-	*sz = record_sz(p);
+	*sz = perfreader_record_sz(p);
 	if (*sz < RECORD_HEADER_SZ) {
 		fault__set(&r->base.fault, off, "a record of %zu bytes", *sz);
 		return NULL;
@@ -106,7 +106,7 @@ static void extend_tracing_data(struct perf_reader *r, struct raw *raw)
 		fault__set(&r->base.fault, input__off(r->base.in), "ends in its tracing data");
 }
 
-static void add_build_id(struct perf_reader *r, struct raw *raw)
+static void perfreader_add_build_id(struct perf_reader *r, struct raw *raw)
 {
 	perf_build_ids__add(&r->build_ids, raw->data, raw->sz);
 }
@@ -123,7 +123,7 @@ static void skip_auxtrace(struct perf_reader *r, struct raw *raw)
 	uint64_t payload = 0;
 
 	if (raw__type(raw) == PERF_AUXTRACE && raw->sz >= 16)
-		payload = u64_at(raw->data + 8);
+		payload = perfreader_u64_at(raw->data + 8);
 	r->base.skipped++;
 	input__step(r->base.in, r->step);
 	r->step = 0;
@@ -138,7 +138,7 @@ static void begin_inflate(struct perf_reader *r, struct raw *raw)
 	uint64_t sz = raw->sz - 8;
 
 	if (head == 16 && raw->sz >= 16)
-		sz = u64_at(raw->data + 8);
+		sz = perfreader_u64_at(raw->data + 8);
 	if (raw->sz < head || sz > raw->sz - (head == 16 ? head : 8))
 		fault__set(&r->base.fault, input__off(r->base.in),
 			   "a compressed record of no size");
@@ -149,10 +149,14 @@ static void begin_inflate(struct perf_reader *r, struct raw *raw)
 
 /* Handlers by record type. A handler sets data to NULL if the record must not be returned. */
 static void (*const handlers[])(struct perf_reader *, struct raw *) = {
-	[PERF_HEADER_ATTR] = take_attr,	       [PERF_TRACING_DATA] = extend_tracing_data,
-	[PERF_HEADER_BUILD_ID] = add_build_id, [PERF_FINISHED_ROUND] = mark_round,
-	[PERF_AUXTRACE_INFO] = skip_auxtrace,  [PERF_AUXTRACE] = skip_auxtrace,
-	[PERF_AUXTRACE_ERROR] = skip_auxtrace, [PERF_COMPRESSED] = begin_inflate,
+	[PERF_HEADER_ATTR] = take_attr,
+	[PERF_TRACING_DATA] = extend_tracing_data,
+	[PERF_HEADER_BUILD_ID] = perfreader_add_build_id,
+	[PERF_FINISHED_ROUND] = mark_round,
+	[PERF_AUXTRACE_INFO] = skip_auxtrace,
+	[PERF_AUXTRACE] = skip_auxtrace,
+	[PERF_AUXTRACE_ERROR] = skip_auxtrace,
+	[PERF_COMPRESSED] = begin_inflate,
 	[PERF_COMPRESSED2] = begin_inflate,
 };
 
@@ -170,7 +174,7 @@ static bool next_plain(struct perf_reader *r, struct raw *raw)
 }
 
 /* Finishes after the last record: reports a fault, or reads the features. Returns false. */
-static bool end(struct perf_reader *r)
+static bool perfreader_end(struct perf_reader *r)
 {
 	if (!r->base.fault.set && perf_inflate__left(&r->inflate))
 		fault__set(&r->base.fault, input__off(r->base.in),
@@ -184,7 +188,7 @@ static bool end(struct perf_reader *r)
 
 static bool perf_next(struct stream_reader *base, struct raw *raw)
 {
-	struct perf_reader *r = of(base);
+	struct perf_reader *r = perfreader_of(base);
 	uint32_t type;
 
 	while (!base->fault.set) {
@@ -197,7 +201,7 @@ static bool perf_next(struct stream_reader *base, struct raw *raw)
 		*raw = (struct raw){ .off = input__off(base->in) };
 		raw->data = peek_record(r, &raw->sz);
 		if (!raw->data)
-			return end(r);
+			return perfreader_end(r);
 		r->step = raw->sz;
 		__builtin_prefetch(raw->data + AHEAD * raw->sz);
 		type = raw__type(raw);
@@ -222,26 +226,27 @@ const struct perf_attr *perf_reader__attr(struct perf_reader *r, const struct ra
 		at = first->layout.id;
 		if (!at || at + 8 > raw->sz)
 			return first;
-		return perf_attrs__find(&r->attrs, u64_at(raw->data + at));
+		return perf_attrs__find(&r->attrs, perfreader_u64_at(raw->data + at));
 	}
 	at = perf_attr__trailer_id(first);
 	if (!at || at + RECORD_HEADER_SZ > raw->sz)
 		return first;
-	return perf_attrs__find(&r->attrs, u64_at(raw->data + raw->sz - at));
+	return perf_attrs__find(&r->attrs, perfreader_u64_at(raw->data + raw->sz - at));
 }
 
 static uint64_t sample_time(const struct perf_attr *a, const struct raw *raw)
 {
 	size_t at = a->layout.time;
 
-	return at && at + 8 <= raw->sz ? u64_at(raw->data + at) : 0;
+	return at && at + 8 <= raw->sz ? perfreader_u64_at(raw->data + at) : 0;
 }
 
 static uint64_t trailer_time(const struct perf_attr *a, const struct raw *raw)
 {
 	size_t at = perf_attr__trailer_time(a);
 
-	return at && at + RECORD_HEADER_SZ <= raw->sz ? u64_at(raw->data + raw->sz - at) : 0;
+	return at && at + RECORD_HEADER_SZ <= raw->sz ? perfreader_u64_at(raw->data + raw->sz - at)
+						      : 0;
 }
 
 static uint64_t perf_time(struct stream_reader *base, const struct raw *raw)
@@ -251,13 +256,13 @@ static uint64_t perf_time(struct stream_reader *base, const struct raw *raw)
 
 	if (type >= PERF_USER_TYPES)
 		return 0;
-	a = perf_reader__attr(of(base), raw);
+	a = perf_reader__attr(perfreader_of(base), raw);
 	if (!a)
 		return 0;
 	return type == PERF_RECORD_SAMPLE ? sample_time(a, raw) : trailer_time(a, raw);
 }
 
-static uint16_t cpumode(const struct raw *raw)
+static uint16_t perfreader_cpumode(const struct raw *raw)
 {
 	uint16_t misc;
 
@@ -265,10 +270,10 @@ static uint16_t cpumode(const struct raw *raw)
 	return misc & PERF_RECORD_MISC_CPUMODE_MASK;
 }
 
-static void parse_sample(struct perf_reader *r, const struct perf_attr *a, const struct raw *raw,
-			 struct item *item)
+static void perfreader_parse_sample(struct perf_reader *r, const struct perf_attr *a,
+				    const struct raw *raw, struct item *item)
 {
-	uint16_t mode = cpumode(raw);
+	uint16_t mode = perfreader_cpumode(raw);
 
 	if (!perf_sample__parse(a, raw->data, raw->sz, r->base.chain, item))
 		return;
@@ -281,13 +286,13 @@ static void parse_sample(struct perf_reader *r, const struct perf_attr *a, const
 /* Returns true for a record of a guest: its processes are not on this machine. */
 static bool is_foreign(const struct raw *raw)
 {
-	uint16_t mode = cpumode(raw);
+	uint16_t mode = perfreader_cpumode(raw);
 
 	return mode == PERF_RECORD_MISC_GUEST_USER || mode == PERF_RECORD_MISC_GUEST_KERNEL;
 }
 
-static void parse_process(struct perf_reader *r, const struct perf_attr *a, const struct raw *raw,
-			  struct item *item)
+static void perfreader_parse_process(struct perf_reader *r, const struct perf_attr *a,
+				     const struct raw *raw, struct item *item)
 {
 	size_t trailer = perf_attr__trailer_sz(a), cpu = perf_attr__trailer_cpu(a);
 	struct perfrecord_body body = { .type = raw__type(raw) };
@@ -327,20 +332,21 @@ static void parse_chain(struct perf_reader *r, const struct perf_attr *a, const 
 	if (!(a->attr.sample_type & PERF_SAMPLE_TID) || !trailer ||
 	    CHAIN_HEAD_SZ + trailer > raw->sz)
 		return;
-	cnt = u64_at(raw->data + RECORD_HEADER_SZ + 8);
+	cnt = perfreader_u64_at(raw->data + RECORD_HEADER_SZ + 8);
 	if (cnt > ITEM_CHAIN_MAX || cnt > (raw->sz - CHAIN_HEAD_SZ - trailer) / 8)
 		return;
 	item->record = (struct record){ .time_ns = trailer_time(a, raw), .cpu = UINT32_MAX };
 	memcpy(&item->record.tgid, raw->data + raw->sz - trailer, 4);
 	memcpy(&item->record.tid, raw->data + raw->sz - trailer + 4, 4);
 	memcpy(r->base.chain, raw->data + CHAIN_HEAD_SZ, cnt * 8);
-	*c = (struct item_chain){ u64_at(raw->data + RECORD_HEADER_SZ), cnt, r->base.chain };
+	*c = (struct item_chain){ perfreader_u64_at(raw->data + RECORD_HEADER_SZ), cnt,
+				  r->base.chain };
 	item->kind = ITEM_CHAIN;
 }
 
 static void perf_parse(struct stream_reader *base, const struct raw *raw, struct item *item)
 {
-	struct perf_reader *r = of(base);
+	struct perf_reader *r = perfreader_of(base);
 	uint32_t type = raw__type(raw);
 	const struct perf_attr *a = perf_reader__attr(r, raw);
 
@@ -348,18 +354,18 @@ static void perf_parse(struct stream_reader *base, const struct raw *raw, struct
 	if (!a || type >= PERF_USER_TYPES)
 		return;
 	if (type == PERF_RECORD_SAMPLE)
-		parse_sample(r, a, raw, item);
+		perfreader_parse_sample(r, a, raw, item);
 	else if (type == PERF_CALLCHAIN_DEFERRED)
 		parse_chain(r, a, raw, item);
 	else
-		parse_process(r, a, raw, item);
+		perfreader_parse_process(r, a, raw, item);
 }
 
 /* ---- the object ---- */
 
-static void perf_free(struct stream_reader *base)
+static void perfreader_free(struct stream_reader *base)
 {
-	struct perf_reader *r = of(base);
+	struct perf_reader *r = perfreader_of(base);
 
 	for (size_t i = 0; i < PERF_FEATURES; i++)
 		free(r->features[i].data);
@@ -369,7 +375,7 @@ static void perf_free(struct stream_reader *base)
 	free(r);
 }
 
-static const struct stream_reader_ops ops = { perf_free, perf_next, perf_time, perf_parse };
+static const struct stream_reader_ops ops = { perfreader_free, perf_next, perf_time, perf_parse };
 
 struct stream_reader *perf_reader__new(struct input *in)
 {

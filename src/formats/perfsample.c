@@ -8,7 +8,7 @@
 
 #define HEADER_SZ 8
 
-struct parse {
+struct perfsample_parse {
 	struct cursor c;
 	const struct perf_attr *attr;
 	const uint8_t *data; /* start of the record */
@@ -16,7 +16,7 @@ struct parse {
 	struct item_sample *sample;
 };
 
-static uint64_t read_u64(struct parse *p)
+static uint64_t perfsample_read_u64(struct perfsample_parse *p)
 {
 	const uint8_t *at = cursor__bytes(&p->c, 8);
 	uint64_t v = 0;
@@ -26,7 +26,7 @@ static uint64_t read_u64(struct parse *p)
 	return v;
 }
 
-static void skip_words(struct parse *p, uint64_t cnt)
+static void skip_words(struct perfsample_parse *p, uint64_t cnt)
 {
 	if (cnt > UINT32_MAX)
 		p->c.err = true;
@@ -36,7 +36,7 @@ static void skip_words(struct parse *p, uint64_t cnt)
 /* ---- fields of variable size ---- */
 
 /* Skips the values of one counter, or of all counters of a group. */
-static void read_counters(struct parse *p)
+static void read_counters(struct perfsample_parse *p)
 {
 	uint64_t f = p->attr->attr.read_format, cnt = 1;
 	bool group = f & PERF_FORMAT_GROUP;
@@ -45,16 +45,16 @@ static void read_counters(struct parse *p)
 	uint64_t each = 1u + (f & PERF_FORMAT_ID ? 1u : 0) + (f & (1u << 4) /* LOST */ ? 1u : 0);
 
 	if (group)
-		cnt = read_u64(p);
+		cnt = perfsample_read_u64(p);
 	if (cnt > UINT16_MAX)
 		p->c.err = true;
 	else
 		skip_words(p, times + cnt * each);
 }
 
-static void read_chain(struct parse *p)
+static void read_chain(struct perfsample_parse *p)
 {
-	uint64_t cnt = read_u64(p);
+	uint64_t cnt = perfsample_read_u64(p);
 	const uint8_t *ips;
 
 	if (cnt > ITEM_CHAIN_MAX) {
@@ -68,7 +68,7 @@ static void read_chain(struct parse *p)
 	p->sample->chain_cnt = cnt;
 }
 
-static void read_raw(struct parse *p)
+static void read_raw(struct perfsample_parse *p)
 {
 	cursor__bytes(&p->c, cursor__u32(&p->c));
 }
@@ -76,9 +76,9 @@ static void read_raw(struct parse *p)
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
 
-static void read_branches(struct parse *p)
+static void read_branches(struct perfsample_parse *p)
 {
-	uint64_t cnt = read_u64(p), type = p->attr->attr.branch_sample_type;
+	uint64_t cnt = perfsample_read_u64(p), type = p->attr->attr.branch_sample_type;
 
 	if (cnt > UINT16_MAX) {
 		p->c.err = true;
@@ -87,9 +87,9 @@ static void read_branches(struct parse *p)
 	skip_words(p, (type & BRANCH_HW_INDEX ? 1 : 0) + cnt * (type & BRANCH_COUNTERS ? 4 : 3));
 }
 
-static void read_regs(struct parse *p)
+static void read_regs(struct perfsample_parse *p)
 {
-	uint64_t abi = read_u64(p);
+	uint64_t abi = perfsample_read_u64(p);
 	size_t sz = p->attr->reg_cnt * sizeof(uint64_t);
 	const uint8_t *values = abi ? cursor__bytes(&p->c, sz) : NULL;
 	struct item_stack *s;
@@ -103,15 +103,15 @@ static void read_regs(struct parse *p)
 	memcpy(s->regs, values, sz);
 }
 
-static void read_stack(struct parse *p)
+static void read_stack(struct perfsample_parse *p)
 {
-	uint64_t wanted = read_u64(p), sz;
+	uint64_t wanted = perfsample_read_u64(p), sz;
 	const uint8_t *bytes;
 
 	if (wanted == 0)
 		return;
 	bytes = cursor__bytes(&p->c, wanted);
-	sz = read_u64(p);
+	sz = perfsample_read_u64(p);
 	if (sz > wanted)
 		p->c.err = true;
 	p->sample->stack.wanted = wanted;
@@ -119,27 +119,29 @@ static void read_stack(struct parse *p)
 	p->sample->stack.sz = sz;
 }
 
-struct field {
+struct perfsample_field {
 	uint64_t bit;
-	void (*read)(struct parse *);
+	void (*read)(struct perfsample_parse *);
 };
 
 /* The fields in the order of the record. Fields after the stack are not parsed. */
-static const struct field before_chain[] = { { PERF_SAMPLE_READ, read_counters }, { 0, NULL } };
-static const struct field chain_field[] = { { PERF_SAMPLE_CALLCHAIN, read_chain }, { 0, NULL } };
-static const struct field before_stack[] = {
+static const struct perfsample_field before_chain[] = { { PERF_SAMPLE_READ, read_counters },
+							{ 0, NULL } };
+static const struct perfsample_field chain_field[] = { { PERF_SAMPLE_CALLCHAIN, read_chain },
+						       { 0, NULL } };
+static const struct perfsample_field before_stack[] = {
 	{ PERF_SAMPLE_RAW, read_raw },
 	{ PERF_SAMPLE_BRANCH_STACK, read_branches },
 	{ 0, NULL },
 };
-static const struct field stack_fields[] = {
+static const struct perfsample_field stack_fields[] = {
 	{ PERF_SAMPLE_REGS_USER, read_regs },
 	{ PERF_SAMPLE_STACK_USER, read_stack },
 	{ 0, NULL },
 };
 
 /* Reads the fields present. Returns the offset of their end. */
-static uint16_t read_fields(struct parse *p, const struct field *f)
+static uint16_t perfsample_read_fields(struct perfsample_parse *p, const struct perfsample_field *f)
 {
 	for (; f->bit; f++)
 		if (p->attr->attr.sample_type & f->bit)
@@ -147,28 +149,28 @@ static uint16_t read_fields(struct parse *p, const struct field *f)
 	return (uint16_t)(p->c.pos - p->data);
 }
 
-static bool parse(struct parse *p)
+static bool perfsample_parse(struct perfsample_parse *p)
 {
 	struct item_cuts *cuts = &p->sample->cuts;
 
 	cursor__bytes(&p->c, p->attr->layout.rest);
-	cuts->chain = read_fields(p, before_chain);
-	cuts->chain_end = read_fields(p, chain_field);
-	cuts->stack = read_fields(p, before_stack);
-	cuts->stack_end = read_fields(p, stack_fields);
+	cuts->chain = perfsample_read_fields(p, before_chain);
+	cuts->chain_end = perfsample_read_fields(p, chain_field);
+	cuts->stack = perfsample_read_fields(p, before_stack);
+	cuts->stack_end = perfsample_read_fields(p, stack_fields);
 	return !p->c.err;
 }
 
 /* ---- fields of fixed size ---- */
 
-static uint64_t u64_at(const uint8_t *data, size_t at, uint64_t otherwise)
+static uint64_t perfsample_u64_at(const uint8_t *data, size_t at, uint64_t otherwise)
 {
 	if (at)
 		memcpy(&otherwise, data + at, sizeof(otherwise));
 	return otherwise;
 }
 
-static uint32_t u32_at(const uint8_t *data, size_t at)
+static uint32_t perfsample_u32_at(const uint8_t *data, size_t at)
 {
 	uint32_t v = UINT32_MAX;
 
@@ -181,19 +183,19 @@ static void read_fixed(const struct perf_layout *l, const uint8_t *data, struct 
 {
 	struct record *r = &item->record;
 
-	item->sample.ip = u64_at(data, l->ip, 0);
-	item->sample.period = u64_at(data, l->period, 1);
-	r->time_ns = u64_at(data, l->time, 0);
-	r->tgid = u32_at(data, l->tid);
-	r->tid = u32_at(data, l->tid ? l->tid + 4u : 0);
-	r->cpu = u32_at(data, l->cpu);
+	item->sample.ip = perfsample_u64_at(data, l->ip, 0);
+	item->sample.period = perfsample_u64_at(data, l->period, 1);
+	r->time_ns = perfsample_u64_at(data, l->time, 0);
+	r->tgid = perfsample_u32_at(data, l->tid);
+	r->tid = perfsample_u32_at(data, l->tid ? l->tid + 4u : 0);
+	r->cpu = perfsample_u32_at(data, l->cpu);
 }
 
 bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, uint64_t *chain,
 			struct item *item)
 {
 	struct item_sample *s = &item->sample;
-	struct parse p = {
+	struct perfsample_parse p = {
 		.c = cursor__on(data, sz), .attr = a, .data = data, .chain = chain, .sample = s
 	};
 
@@ -206,7 +208,7 @@ bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, 
 	s->stack.cnt = 0;
 	s->stack.mask = s->stack.wanted = s->stack.sz = 0;
 	s->stack.bytes = NULL;
-	if (!parse(&p))
+	if (!perfsample_parse(&p))
 		return false;
 	read_fixed(&a->layout, data, item);
 	return true;

@@ -18,7 +18,7 @@ struct perf_writer {
 	struct perf_file_header header; /* if the output is a file */
 };
 
-static struct perf_writer *of(struct stream_writer *w)
+static struct perf_writer *perfwriter_of(struct stream_writer *w)
 {
 	return (struct perf_writer *)w;
 }
@@ -26,14 +26,14 @@ static struct perf_writer *of(struct stream_writer *w)
 /* ---- samples ---- */
 
 /* Returns how many of `cnt` chain entries fit in a record that has `sz` bytes without them. */
-static size_t fitting(size_t sz, size_t cnt)
+static size_t perfwriter_fitting(size_t sz, size_t cnt)
 {
 	size_t room = (PERF_RECORD_MAX - sz) / 8;
 
 	return cnt < room ? cnt : room;
 }
 
-static uint8_t *put(uint8_t *to, const void *from, size_t sz)
+static uint8_t *perfwriter_put(uint8_t *to, const void *from, size_t sz)
 {
 	memcpy(to, from, sz);
 	return to + sz;
@@ -47,15 +47,15 @@ static void perf_unwound(struct stream_writer *base, const struct raw *raw, cons
 	uint8_t *to;
 
 	sz = (uint16_t)(raw->sz - (cut.chain_end - cut.chain) - (cut.stack_end - cut.stack) + 8);
-	cnt = fitting(sz, item->sample.chain_cnt);
+	cnt = perfwriter_fitting(sz, item->sample.chain_cnt);
 	sz += (uint16_t)(cnt * 8);
 	to = output__extend(base->out, sz);
-	put(to, raw->data, cut.chain);
-	put(to + RECORD_SZ_AT, &sz, sizeof(sz));
-	to = put(to + cut.chain, &cnt, sizeof(cnt));
-	to = put(to, item->sample.chain, cnt * 8);
-	to = put(to, raw->data + cut.chain_end, cut.stack - cut.chain_end);
-	put(to, raw->data + cut.stack_end, raw->sz - cut.stack_end);
+	perfwriter_put(to, raw->data, cut.chain);
+	perfwriter_put(to + RECORD_SZ_AT, &sz, sizeof(sz));
+	to = perfwriter_put(to + cut.chain, &cnt, sizeof(cnt));
+	to = perfwriter_put(to, item->sample.chain, cnt * 8);
+	to = perfwriter_put(to, raw->data + cut.chain_end, cut.stack - cut.chain_end);
+	perfwriter_put(to, raw->data + cut.stack_end, raw->sz - cut.stack_end);
 }
 
 /* ---- event descriptions ---- */
@@ -114,7 +114,7 @@ static void write_feature(struct perf_writer *w, unsigned id, const struct perf_
 
 /* ---- a stream ---- */
 
-static void write_record_header(struct output *out, uint32_t type, size_t sz)
+static void perfwriter_write_record_header(struct output *out, uint32_t type, size_t sz)
 {
 	struct perf_event_header h = { .type = type, .size = (uint16_t)sz };
 
@@ -126,14 +126,15 @@ static void write_attr_record(struct perf_writer *w, const struct perf_attr *a)
 	size_t room = (PERF_RECORD_MAX - RECORD_HEADER_SZ - a->sz) / 8;
 	size_t cnt = a->id_cnt < room ? a->id_cnt : room;
 
-	write_record_header(w->base.out, PERF_HEADER_ATTR, RECORD_HEADER_SZ + a->sz + cnt * 8);
+	perfwriter_write_record_header(w->base.out, PERF_HEADER_ATTR,
+				       RECORD_HEADER_SZ + a->sz + cnt * 8);
 	write_attr(w, a);
 	output__write(w->base.out, a->ids, cnt * 8);
 }
 
 static void write_tracing_data(struct perf_writer *w, const struct perf_feature *f)
 {
-	write_record_header(w->base.out, PERF_TRACING_DATA, 12);
+	perfwriter_write_record_header(w->base.out, PERF_TRACING_DATA, 12);
 	output__u32(w->base.out, (uint32_t)f->sz);
 	output__write(w->base.out, f->data, f->sz);
 	output__zeros(w->base.out, -f->sz % 8);
@@ -163,7 +164,7 @@ static void write_feature_record(struct perf_writer *w, unsigned id, const struc
 		w->base.dropped++;
 		return;
 	}
-	write_record_header(w->base.out, PERF_HEADER_FEATURE, 16 + f->sz);
+	perfwriter_write_record_header(w->base.out, PERF_HEADER_FEATURE, 16 + f->sz);
 	output__u64(w->base.out, id);
 	write_feature(w, id, f);
 }
@@ -210,7 +211,7 @@ static void begin_stream(struct perf_writer *w)
 /* ---- a file ---- */
 
 /* Starts a file in the order that perf uses: header, ids, events, records, features. */
-static void begin_file(struct perf_writer *w)
+static void perfwriter_begin_file(struct perf_writer *w)
 {
 	const struct perf_attrs *attrs = &w->reader->attrs;
 	struct output *out = w->base.out;
@@ -218,7 +219,7 @@ static void begin_file(struct perf_writer *w)
 	uint64_t ids_off = sizeof(w->header);
 
 	w->header = w->reader->header;
-	output__zeros(out, sizeof(w->header)); /* end_file() patches the header */
+	output__zeros(out, sizeof(w->header)); /* perfwriter_end_file() patches the header */
 	for (size_t i = 0; i < attrs->cnt; i++)
 		output__write(out, attrs->v[i].ids, attrs->v[i].id_cnt * 8);
 	w->header.attrs.off = output__off(out);
@@ -235,14 +236,14 @@ static void begin_file(struct perf_writer *w)
 	w->header.attrs.sz = w->header.data.off - w->header.attrs.off;
 }
 
-static void end_file(struct perf_writer *w)
+static void perfwriter_end_file(struct perf_writer *w)
 {
 	struct output *out = w->base.out;
 	uint64_t off;
 
 	if (output__off(out) ==
 	    w->header.data.off) /* perf takes a file without records for unclosed */
-		write_record_header(out, PERF_FINISHED_ROUND, RECORD_HEADER_SZ);
+		perfwriter_write_record_header(out, PERF_FINISHED_ROUND, RECORD_HEADER_SZ);
 	off = output__off(out);
 
 	w->header.data.sz = off - w->header.data.off;
@@ -275,12 +276,12 @@ static void end_file(struct perf_writer *w)
 
 static void perf_begin(struct stream_writer *base)
 {
-	struct perf_writer *w = of(base);
+	struct perf_writer *w = perfwriter_of(base);
 
 	if (w->pipe)
 		begin_stream(w);
 	else
-		begin_file(w);
+		perfwriter_begin_file(w);
 	if (!w->reader)
 		perf_foreign__begin(base->out);
 }
@@ -311,7 +312,7 @@ static void pass_feature(struct perf_writer *w, const struct raw *raw)
 
 static void perf_pass(struct stream_writer *base, const struct raw *raw)
 {
-	struct perf_writer *w = of(base);
+	struct perf_writer *w = perfwriter_of(base);
 	uint32_t type = raw__type(raw);
 
 	if (type == PERF_HEADER_ATTR && w->reader->pipe)
@@ -329,21 +330,21 @@ static void perf_convert(struct stream_writer *base, const struct item *item)
 
 static void perf_end(struct stream_writer *base)
 {
-	struct perf_writer *w = of(base);
+	struct perf_writer *w = perfwriter_of(base);
 
 	if (!w->pipe)
-		end_file(w);
+		perfwriter_end_file(w);
 	else if (w->reader && !w->reader->pipe && !w->has_features)
 		write_features_as_records(w);
 }
 
-static void perf_free(struct stream_writer *base)
+static void perfwriter_free(struct stream_writer *base)
 {
-	free(of(base));
+	free(perfwriter_of(base));
 }
 
-static const struct stream_writer_ops ops = { perf_free,    perf_begin,	  perf_pass,
-					      perf_unwound, perf_convert, perf_end };
+static const struct stream_writer_ops ops = { perfwriter_free, perf_begin,   perf_pass,
+					      perf_unwound,    perf_convert, perf_end };
 
 struct stream_writer *perf_writer__new(const struct stream_writer_options *o)
 {

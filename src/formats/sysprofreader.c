@@ -6,7 +6,7 @@
 
 #include "formats/sysprof.h"
 
-static struct sysprof_reader *of(struct stream_reader *r)
+static struct sysprof_reader *sysprofreader_of(struct stream_reader *r)
 {
 	return (struct sysprof_reader *)r;
 }
@@ -19,7 +19,7 @@ struct frame_view {
 	size_t sz;
 };
 
-static uint16_t u16_at(const struct frame_view *f, size_t off)
+static uint16_t sysprofreader_u16_at(const struct frame_view *f, size_t off)
 {
 	uint16_t v;
 
@@ -27,7 +27,7 @@ static uint16_t u16_at(const struct frame_view *f, size_t off)
 	return f->reader->swap ? bswap_16(v) : v;
 }
 
-static uint32_t u32_at(const struct frame_view *f, size_t off)
+static uint32_t sysprofreader_u32_at(const struct frame_view *f, size_t off)
 {
 	uint32_t v;
 
@@ -35,7 +35,7 @@ static uint32_t u32_at(const struct frame_view *f, size_t off)
 	return f->reader->swap ? bswap_32(v) : v;
 }
 
-static uint64_t u64_at(const struct frame_view *f, size_t off)
+static uint64_t sysprofreader_u64_at(const struct frame_view *f, size_t off)
 {
 	uint64_t v;
 
@@ -51,18 +51,18 @@ static const char *str_at(const struct frame_view *f, size_t off)
 	return (const char *)f->data + off;
 }
 
-static void words_at(const struct frame_view *f, size_t off, uint64_t *to, size_t cnt)
+static void sysprofreader_words_at(const struct frame_view *f, size_t off, uint64_t *to, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
-		to[i] = u64_at(f, off + i * 8);
+		to[i] = sysprofreader_u64_at(f, off + i * 8);
 }
 
 /* ---- frames ---- */
 
-static bool is_index(const struct frame_view *f)
+static bool sysprofreader_is_index(const struct frame_view *f)
 {
 	return f->data[SYSPROF_AT_TYPE] == SYSPROF_TIMESTAMP &&
-	       u32_at(f, SYSPROF_AT_PADDING2) == SYSPROF_INDEX_MARK;
+	       sysprofreader_u32_at(f, SYSPROF_AT_PADDING2) == SYSPROF_INDEX_MARK;
 }
 
 static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
@@ -76,7 +76,7 @@ static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
 			fault__set(&r->base.fault, off, "ends in a frame");
 		return false;
 	}
-	f->sz = u16_at(f, SYSPROF_AT_LEN);
+	f->sz = sysprofreader_u16_at(f, SYSPROF_AT_LEN);
 	if (f->sz < SYSPROF_FRAME_SZ || f->sz % 8) {
 		fault__set(&r->base.fault, off, "a frame of %zu bytes", f->sz);
 		return false;
@@ -90,7 +90,7 @@ static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
 /* Skips an index, because its offsets are valid only in its own file. */
 static bool sysprof_next(struct stream_reader *base, struct raw *raw)
 {
-	struct sysprof_reader *r = of(base);
+	struct sysprof_reader *r = sysprofreader_of(base);
 	struct frame_view f = { .reader = r };
 
 	do {
@@ -99,15 +99,15 @@ static bool sysprof_next(struct stream_reader *base, struct raw *raw)
 		if (base->fault.set || !peek_frame(r, &f))
 			return false;
 		r->step = f.sz;
-	} while (is_index(&f));
+	} while (sysprofreader_is_index(&f));
 	*raw = (struct raw){ .data = f.data, .sz = f.sz, .off = input__off(base->in) };
 	return true;
 }
 
 static uint64_t sysprof_time(struct stream_reader *base, const struct raw *raw)
 {
-	struct frame_view f = { of(base), raw->data, raw->sz };
-	int64_t time = (int64_t)u64_at(&f, SYSPROF_AT_FRAME_TIME);
+	struct frame_view f = { sysprofreader_of(base), raw->data, raw->sz };
+	int64_t time = (int64_t)sysprofreader_u64_at(&f, SYSPROF_AT_FRAME_TIME);
 
 	return time > 0 ? (uint64_t)time : 0;
 }
@@ -116,19 +116,20 @@ static uint64_t sysprof_time(struct stream_reader *base, const struct raw *raw)
 
 typedef bool (*parse_fn)(const struct frame_view *, uint64_t *chain, struct item *);
 
-static bool parse_sample(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_sample(const struct frame_view *f, uint64_t *chain,
+				       struct item *item)
 {
 	struct item_sample *s = &item->sample;
 	bool kernel;
 
 	if (f->sz < SYSPROF_SAMPLE_SZ)
 		return false;
-	s->chain_cnt = u16_at(f, 24);
+	s->chain_cnt = sysprofreader_u16_at(f, 24);
 	if (s->chain_cnt > ITEM_CHAIN_MAX || SYSPROF_SAMPLE_SZ + s->chain_cnt * 8 > f->sz)
 		return false;
 	item->kind = ITEM_SAMPLE;
-	item->record.tid = u32_at(f, 28);
-	words_at(f, SYSPROF_SAMPLE_SZ, chain, s->chain_cnt);
+	item->record.tid = sysprofreader_u32_at(f, 28);
+	sysprofreader_words_at(f, SYSPROF_SAMPLE_SZ, chain, s->chain_cnt);
 	kernel = s->chain_cnt > 0 && chain[0] == CONTEXT_KERNEL;
 	s->chain = chain;
 	s->has_stack = false;
@@ -179,39 +180,42 @@ static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item
 
 	if (f->sz < 48)
 		return false;
-	sz = u64_at(f, 24);
+	sz = sysprofreader_u64_at(f, 24);
 	if (sz > f->sz - 48)
 		return false;
 	regs = 40 + sz;
 	item->sample = (struct item_sample){
 		.period = 1, .has_stack = true, .monotonic = true, .chain = chain
 	};
-	s->cnt = u32_at(f, regs);
+	s->cnt = sysprofreader_u32_at(f, regs);
 	if (s->cnt > ITEM_REGS_MAX || regs + 8 + s->cnt * 8 > f->sz)
 		return false;
-	s->abi = u32_at(f, regs + 4);
+	s->abi = sysprofreader_u32_at(f, regs + 4);
 	if (s->abi == 0)
 		s->abi = 2; /* older recorders have padding here */
 	s->foreign = f->reader->swap;
 	s->mask = mask_of(s->cnt, s->abi);
-	words_at(f, regs + 8, s->regs, s->cnt);
+	sysprofreader_words_at(f, regs + 8, s->regs, s->cnt);
 	item->sample.ip = program_counter(s);
 	s->sz = s->wanted = sz;
 	s->bytes = f->data + 40;
-	item->record.tid = u32_at(f, 32);
+	item->record.tid = sysprofreader_u32_at(f, 32);
 	item->kind = ITEM_SAMPLE;
 	return true;
 }
 
-static int hex(char c)
+static int sysprofreader_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static void parse_build_id(const char *text, struct build_id *id)
 {
-	for (; id->sz < BUILD_ID_MAX && hex(text[0]) >= 0 && hex(text[1]) >= 0; text += 2)
-		id->bytes[id->sz++] = (uint8_t)(hex(text[0]) << 4 | hex(text[1]));
+	for (; id->sz < BUILD_ID_MAX && sysprofreader_hex(text[0]) >= 0 &&
+	       sysprofreader_hex(text[1]) >= 0;
+	     text += 2)
+		id->bytes[id->sz++] =
+			(uint8_t)(sysprofreader_hex(text[0]) << 4 | sysprofreader_hex(text[1]));
 }
 
 static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *item)
@@ -224,12 +228,12 @@ static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *
 		return false;
 	item->kind = ITEM_PROCESS;
 	item->record.type = RECORD_MMAP;
-	*m = (struct record_mmap){ .start = u64_at(f, 24),
-				   .pgoff = u64_at(f, 40),
-				   .ino = u64_at(f, 48),
+	*m = (struct record_mmap){ .start = sysprofreader_u64_at(f, 24),
+				   .pgoff = sysprofreader_u64_at(f, 40),
+				   .ino = sysprofreader_u64_at(f, 48),
 				   .prot = PROT_READ | PROT_EXEC,
 				   .path = path };
-	m->len = u64_at(f, 32) - m->start;
+	m->len = sysprofreader_u64_at(f, 32) - m->start;
 	id = str_at(f, 56 + strlen(path) + 1);
 	if (id && id[0] == '@')
 		parse_build_id(id + 1, &m->build_id);
@@ -238,7 +242,8 @@ static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *
 
 /* Parses a PROCESS frame. Recorders write it at the start of a process and when its name changes,
  * so it does not mean that the mappings are gone. */
-static bool parse_process(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_process(const struct frame_view *f, uint64_t *chain,
+					struct item *item)
 {
 	(void)chain;
 	item->kind = ITEM_PROCESS;
@@ -248,7 +253,7 @@ static bool parse_process(const struct frame_view *f, uint64_t *chain, struct it
 	return item->record.comm.name;
 }
 
-static bool parse_fork(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_fork(const struct frame_view *f, uint64_t *chain, struct item *item)
 {
 	struct record *r = &item->record;
 
@@ -258,11 +263,11 @@ static bool parse_fork(const struct frame_view *f, uint64_t *chain, struct item 
 	item->kind = ITEM_PROCESS;
 	r->type = RECORD_FORK;
 	r->fork.parent_tgid = r->fork.parent_tid = r->tgid;
-	r->tgid = r->tid = u32_at(f, 24);
+	r->tgid = r->tid = sysprofreader_u32_at(f, 24);
 	return true;
 }
 
-static bool parse_exit(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_exit(const struct frame_view *f, uint64_t *chain, struct item *item)
 {
 	(void)f;
 	(void)chain;
@@ -285,21 +290,24 @@ static bool parse_overlay(const struct frame_view *f, uint64_t *chain, struct it
 }
 
 static const parse_fn parsers[] = {
-	[SYSPROF_SAMPLE] = parse_sample,    [SYSPROF_MAP] = parse_map,
-	[SYSPROF_PROCESS] = parse_process,  [SYSPROF_FORK] = parse_fork,
-	[SYSPROF_EXIT] = parse_exit,	    [SYSPROF_OVERLAY] = parse_overlay,
+	[SYSPROF_SAMPLE] = sysprofreader_parse_sample,
+	[SYSPROF_MAP] = parse_map,
+	[SYSPROF_PROCESS] = sysprofreader_parse_process,
+	[SYSPROF_FORK] = sysprofreader_parse_fork,
+	[SYSPROF_EXIT] = sysprofreader_parse_exit,
+	[SYSPROF_OVERLAY] = parse_overlay,
 	[SYSPROF_STACK_USER] = parse_stack,
 };
 
 static void sysprof_parse(struct stream_reader *base, const struct raw *raw, struct item *item)
 {
-	struct frame_view f = { of(base), raw->data, raw->sz };
+	struct frame_view f = { sysprofreader_of(base), raw->data, raw->sz };
 	uint8_t type = raw->data[SYSPROF_AT_TYPE];
-	int16_t cpu = (int16_t)u16_at(&f, SYSPROF_AT_CPU);
+	int16_t cpu = (int16_t)sysprofreader_u16_at(&f, SYSPROF_AT_CPU);
 
 	item->kind = ITEM_OTHER;
 	item->record.time_ns = sysprof_time(base, raw);
-	item->record.tgid = item->record.tid = u32_at(&f, SYSPROF_AT_PID);
+	item->record.tgid = item->record.tid = sysprofreader_u32_at(&f, SYSPROF_AT_PID);
 	item->record.cpu = (uint32_t)cpu;
 	if (type < sizeof(parsers) / sizeof(*parsers) && parsers[type] &&
 	    !parsers[type](&f, base->chain, item))
@@ -308,7 +316,7 @@ static void sysprof_parse(struct stream_reader *base, const struct raw *raw, str
 
 /* ---- the object ---- */
 
-static void read_header(struct sysprof_reader *r)
+static void sysprofreader_read_header(struct sysprof_reader *r)
 {
 	const uint8_t *p = input__peek(r->base.in, SYSPROF_HEADER_SZ);
 
@@ -324,12 +332,12 @@ static void read_header(struct sysprof_reader *r)
 	input__step(r->base.in, SYSPROF_HEADER_SZ);
 }
 
-static void sysprof_free(struct stream_reader *base)
+static void sysprofreader_free(struct stream_reader *base)
 {
-	free(of(base));
+	free(sysprofreader_of(base));
 }
 
-static const struct stream_reader_ops ops = { sysprof_free, sysprof_next, sysprof_time,
+static const struct stream_reader_ops ops = { sysprofreader_free, sysprof_next, sysprof_time,
 					      sysprof_parse };
 
 struct stream_reader *sysprof_reader__new(struct input *in)
@@ -341,6 +349,6 @@ struct stream_reader *sysprof_reader__new(struct input *in)
 	r->base.ops = &ops;
 	r->base.format = FORMAT_SYSPROF;
 	r->base.in = in;
-	read_header(r);
+	sysprofreader_read_header(r);
 	return &r->base;
 }

@@ -17,7 +17,7 @@ struct sysprof_writer {
 	uint64_t last_ns;
 };
 
-static struct sysprof_writer *of(struct stream_writer *w)
+static struct sysprof_writer *sysprofwriter_of(struct stream_writer *w)
 {
 	return (struct sysprof_writer *)w;
 }
@@ -26,7 +26,7 @@ static struct sysprof_writer *of(struct stream_writer *w)
 
 static void sysprof_begin(struct stream_writer *base)
 {
-	struct sysprof_writer *w = of(base);
+	struct sysprof_writer *w = sysprofwriter_of(base);
 	uint8_t header[SYSPROF_HEADER_SZ];
 
 	if (!w->reader)
@@ -42,12 +42,12 @@ static void sysprof_pass(struct stream_writer *base, const struct raw *raw)
 	output__write(base->out, raw->data, raw->sz);
 }
 
-static uint64_t to_order(const struct sysprof_writer *w, uint64_t v)
+static uint64_t sysprofwriter_to_order(const struct sysprof_writer *w, uint64_t v)
 {
 	return w->reader->swap ? bswap_64(v) : v;
 }
 
-static size_t fitting(size_t cnt)
+static size_t sysprofwriter_fitting(size_t cnt)
 {
 	const size_t room = (SYSPROF_FRAME_MAX - SYSPROF_SAMPLE_SZ) / 8;
 
@@ -58,8 +58,8 @@ static size_t fitting(size_t cnt)
 static void sysprof_unwound(struct stream_writer *base, const struct raw *raw,
 			    const struct item *item)
 {
-	const struct sysprof_writer *w = of(base);
-	size_t cnt = fitting(item->sample.chain_cnt);
+	const struct sysprof_writer *w = sysprofwriter_of(base);
+	size_t cnt = sysprofwriter_fitting(item->sample.chain_cnt);
 	uint16_t sz = (uint16_t)(SYSPROF_SAMPLE_SZ + cnt * 8), cnt16 = (uint16_t)cnt;
 	uint8_t head[SYSPROF_SAMPLE_SZ] = { 0 };
 
@@ -74,13 +74,13 @@ static void sysprof_unwound(struct stream_writer *base, const struct raw *raw,
 	memcpy(head + 28, raw->data + 32, 4);
 	output__write(base->out, head, sizeof(head));
 	for (size_t i = 0; i < cnt; i++)
-		output__u64(base->out, to_order(w, item->sample.chain[i]));
+		output__u64(base->out, sysprofwriter_to_order(w, item->sample.chain[i]));
 }
 
 /* ---- records of other formats ---- */
 
 /* Writes a header in the byte order of this machine. */
-static void write_own_header(struct sysprof_writer *w)
+static void sysprofwriter_write_own_header(struct sysprof_writer *w)
 {
 	uint8_t header[SYSPROF_HEADER_SZ] = SYSPROF_MAGIC;
 	time_t now = time(NULL);
@@ -116,7 +116,7 @@ static void write_head(struct sysprof_writer *w, const struct record *r, struct 
 	output__write(w->base.out, head, sizeof(head));
 }
 
-static void pad(struct output *out, size_t sz)
+static void sysprofwriter_pad(struct output *out, size_t sz)
 {
 	output__zeros(out, -sz % 8);
 }
@@ -141,12 +141,12 @@ static bool write_map(struct sysprof_writer *w, const struct record *r)
 	output__zeros(w->base.out, 1);
 	if (id_sz)
 		output__write(w->base.out, id, 2 * id_sz + 2);
-	pad(w->base.out, sz);
+	sysprofwriter_pad(w->base.out, sz);
 	return true;
 }
 
 /* Writes a PROCESS frame. Returns false for a thread, because captures have no names of threads. */
-static bool write_process(struct sysprof_writer *w, const struct record *r)
+static bool sysprofwriter_write_process(struct sysprof_writer *w, const struct record *r)
 {
 	size_t name_sz = strnlen(r->comm.name, PATH_SZ_MAX), sz = SYSPROF_FRAME_SZ + name_sz + 1;
 
@@ -155,12 +155,12 @@ static bool write_process(struct sysprof_writer *w, const struct record *r)
 	write_head(w, r, (struct frame_head){ SYSPROF_PROCESS, r->tgid, sz });
 	output__write(w->base.out, r->comm.name, name_sz);
 	output__zeros(w->base.out, 1);
-	pad(w->base.out, sz);
+	sysprofwriter_pad(w->base.out, sz);
 	return true;
 }
 
 /* Writes a FORK frame, also for a thread, like the recorder of sysprof. */
-static bool write_fork(struct sysprof_writer *w, const struct record *r)
+static bool sysprofwriter_write_fork(struct sysprof_writer *w, const struct record *r)
 {
 	write_head(w, r, (struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, 32 });
 	output__u32(w->base.out, r->tid);
@@ -168,19 +168,19 @@ static bool write_fork(struct sysprof_writer *w, const struct record *r)
 	return true;
 }
 
-static bool write_exit(struct sysprof_writer *w, const struct record *r)
+static bool sysprofwriter_write_exit(struct sysprof_writer *w, const struct record *r)
 {
 	write_head(w, r, (struct frame_head){ SYSPROF_EXIT, r->tid, SYSPROF_FRAME_SZ });
 	return true;
 }
 
-static bool write_record(struct sysprof_writer *w, const struct item *item)
+static bool sysprofwriter_write_record(struct sysprof_writer *w, const struct item *item)
 {
 	static bool (*const writers[])(struct sysprof_writer *, const struct record *) = {
 		[RECORD_MMAP] = write_map,
-		[RECORD_COMM] = write_process,
-		[RECORD_FORK] = write_fork,
-		[RECORD_EXIT] = write_exit,
+		[RECORD_COMM] = sysprofwriter_write_process,
+		[RECORD_FORK] = sysprofwriter_write_fork,
+		[RECORD_EXIT] = sysprofwriter_write_exit,
 	};
 	size_t type = item->record.type;
 
@@ -188,10 +188,10 @@ static bool write_record(struct sysprof_writer *w, const struct item *item)
 	       writers[type](w, &item->record);
 }
 
-static bool write_sample(struct sysprof_writer *w, const struct item *item)
+static bool sysprofwriter_write_sample(struct sysprof_writer *w, const struct item *item)
 {
 	const struct item_sample *s = &item->sample;
-	size_t cnt = fitting(s->chain_cnt);
+	size_t cnt = sysprofwriter_fitting(s->chain_cnt);
 	uint64_t alone[2] = { s->kernel ? CONTEXT_KERNEL : CONTEXT_USER, s->ip };
 	const uint64_t *chain = cnt ? s->chain : alone;
 
@@ -219,11 +219,11 @@ static bool write_overlay(struct sysprof_writer *w, const struct item *item)
 	output__zeros(w->base.out, 1);
 	output__write(w->base.out, o->dst, dst_sz);
 	output__zeros(w->base.out, 1);
-	pad(w->base.out, sz);
+	sysprofwriter_pad(w->base.out, sz);
 	return true;
 }
 
-static bool write_nothing(struct sysprof_writer *w, const struct item *item)
+static bool sysprofwriter_write_nothing(struct sysprof_writer *w, const struct item *item)
 {
 	(void)w;
 	(void)item;
@@ -234,34 +234,36 @@ static void sysprof_convert(struct stream_writer *base, const struct item *item)
 {
 	static bool (*const writers[ITEM_KIND_CNT])(struct sysprof_writer *,
 						    const struct item *) = {
-		[ITEM_OTHER] = write_nothing,  [ITEM_SAMPLE] = write_sample,
-		[ITEM_PROCESS] = write_record, [ITEM_OVERLAY] = write_overlay,
-		[ITEM_CHAIN] = write_nothing,
+		[ITEM_OTHER] = sysprofwriter_write_nothing,
+		[ITEM_SAMPLE] = sysprofwriter_write_sample,
+		[ITEM_PROCESS] = sysprofwriter_write_record,
+		[ITEM_OVERLAY] = write_overlay,
+		[ITEM_CHAIN] = sysprofwriter_write_nothing,
 	};
-	struct sysprof_writer *w = of(base);
+	struct sysprof_writer *w = sysprofwriter_of(base);
 
 	if (!w->began)
-		write_own_header(w);
+		sysprofwriter_write_own_header(w);
 	base->dropped += !writers[item->kind](w, item);
 }
 
 static void sysprof_end(struct stream_writer *base)
 {
-	struct sysprof_writer *w = of(base);
+	struct sysprof_writer *w = sysprofwriter_of(base);
 
 	if (!w->began)
-		write_own_header(w);
+		sysprofwriter_write_own_header(w);
 	if (!w->reader && output__can_patch(base->out))
 		output__patch(base->out, SYSPROF_AT_TIME + 8, &w->last_ns, sizeof(w->last_ns));
 }
 
-static void sysprof_free(struct stream_writer *base)
+static void sysprofwriter_free(struct stream_writer *base)
 {
-	free(of(base));
+	free(sysprofwriter_of(base));
 }
 
-static const struct stream_writer_ops ops = { sysprof_free,    sysprof_begin,	sysprof_pass,
-					      sysprof_unwound, sysprof_convert, sysprof_end };
+static const struct stream_writer_ops ops = { sysprofwriter_free, sysprof_begin,   sysprof_pass,
+					      sysprof_unwound,	  sysprof_convert, sysprof_end };
 
 struct stream_writer *sysprof_writer__new(const struct stream_writer_options *o)
 {

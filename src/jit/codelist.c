@@ -79,7 +79,8 @@ static bool entry_moved(const struct code_entry *e, const struct codemap *m, str
 	return true;
 }
 
-static int entry_apply(const struct code_list *l, const struct code_entry *e, struct codemap *m)
+static int codelist_entry_apply(const struct code_list *l, const struct code_entry *e,
+				struct codemap *m)
 {
 	struct code c = { .name = e->moved ? NULL : (const char *)l->names.data + e->name,
 			  .frames = e->frames_sz ? l->frames.data + e->frames_off : NULL,
@@ -101,11 +102,12 @@ int code_list__apply(const struct code_list *l, size_t begin, size_t end, struct
 	const struct code_entry *entries = (const void *)l->entries.data;
 
 	for (size_t i = begin; i < end; i++) {
-		int err = entry_apply(l, &entries[i], m);
+		int err = codelist_entry_apply(l, &entries[i], m);
 
 		if (err == -E2BIG && overflowed) {
 			*overflowed = true;
-			err = codemap__keep_newest(m) ? -E2BIG : entry_apply(l, &entries[i], m);
+			err = codemap__keep_newest(m) ? -E2BIG
+						      : codelist_entry_apply(l, &entries[i], m);
 		}
 		if (err)
 			return err;
@@ -138,17 +140,17 @@ void *code_block__of(const struct code_list *l, const struct code_progress *at, 
 }
 
 /* A part of a block. */
-static struct buf block_part(const void *at, size_t sz)
+static struct buf codelist_block_part(const void *at, size_t sz)
 {
 	return (struct buf){ .data = (uint8_t *)at, .sz = sz, .cap = sz };
 }
 
-static struct code_list block_list(const struct code_result *r)
+static struct code_list codelist_block_list(const struct code_result *r)
 {
-	struct code_list l = { .entries = block_part(r + 1, r->entries_sz) };
+	struct code_list l = { .entries = codelist_block_part(r + 1, r->entries_sz) };
 
-	l.names = block_part(l.entries.data + r->entries_sz, r->names_sz);
-	l.frames = block_part(l.names.data + r->names_sz, r->frames_sz);
+	l.names = codelist_block_part(l.entries.data + r->entries_sz, r->names_sz);
+	l.frames = codelist_block_part(l.names.data + r->names_sz, r->frames_sz);
 	return l;
 }
 
@@ -185,7 +187,7 @@ bool code_block__is_sound(const void *block, size_t sz, uint64_t from, uint64_t 
 	if (r->err > 0 || r->err < -ERRNO_MAX || r->at.off < from || r->at.off > end ||
 	    r->entries_sz % ENTRY_SZ)
 		return false;
-	l = block_list(r);
+	l = codelist_block_list(r);
 	if (code_list__cnt(&l) > (r->at.off - from) / LINE_MIN)
 		return false;
 	if (l.names.sz && l.names.data[l.names.sz - 1] != '\0')
@@ -195,7 +197,7 @@ bool code_block__is_sound(const void *block, size_t sz, uint64_t from, uint64_t 
 
 struct code_list code_list__of_block(void *block)
 {
-	struct code_list l = block_list(block);
+	struct code_list l = codelist_block_list(block);
 
 	l.block = block;
 	return l;

@@ -24,7 +24,7 @@
 #define PIECES_MIN   4
 #define NONE	     UINT32_MAX
 
-struct entry {
+struct codemap_entry {
 	uint64_t start, end, time_ns;	/* times ascend */
 	uint32_t name;			/* in names */
 	uint32_t frames_off, frames_sz; /* in frames */
@@ -47,18 +47,18 @@ struct piece {
 	uint32_t last; /* version; NONE: there never was code */
 };
 
-struct page {
+struct codemap_page {
 	uint64_t number;
 	struct piece *pieces; /* ascending, the first at 0 */
 	uint32_t cnt, cap;
 };
 
 struct codemap {
-	struct entry *entries;
+	struct codemap_entry *entries;
 	size_t cnt, cap;
 	struct version *versions;
 	size_t version_cnt, version_cap;
-	struct page *pages;
+	struct codemap_page *pages;
 	size_t page_cnt, page_cap, piece_cap;
 	struct hashindex index; /* of pages by their number */
 	struct strtab *names;
@@ -98,14 +98,14 @@ void codemap__free(struct codemap *m)
  */
 
 /* Returns NULL if there is no code in the page. */
-static struct page *find_page(const struct codemap *m, uint64_t number)
+static struct codemap_page *find_page(const struct codemap *m, uint64_t number)
 {
 	uint32_t at = HASHINDEX_FIND(&m->index, seed__mix(number), i, m->pages[i].number == number);
 
 	return at == HASHINDEX_NONE ? NULL : &m->pages[at];
 }
 
-static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
+static int reserve_pieces(struct codemap *m, struct codemap_page *p, uint32_t cnt)
 {
 	uint32_t cap = p->cap ? p->cap : PIECES_MIN;
 	struct piece *pieces;
@@ -124,10 +124,11 @@ static int reserve_pieces(struct codemap *m, struct page *p, uint32_t cnt)
 }
 
 /* Returns NULL if out of memory. */
-static struct page *add_page(struct codemap *m, uint64_t number)
+static struct codemap_page *add_page(struct codemap *m, uint64_t number)
 {
-	struct page *pages = array__room(m->pages, m->page_cnt, &m->page_cap, sizeof(*pages));
-	struct page page = { .number = number, .cnt = 1 };
+	struct codemap_page *pages =
+		array__room(m->pages, m->page_cnt, &m->page_cap, sizeof(*pages));
+	struct codemap_page page = { .number = number, .cnt = 1 };
 
 	if (!pages)
 		return NULL;
@@ -145,9 +146,9 @@ static struct page *add_page(struct codemap *m, uint64_t number)
 }
 
 /* Returns NULL if there is no room. */
-static struct page *get_page(struct codemap *m, uint64_t number)
+static struct codemap_page *get_page(struct codemap *m, uint64_t number)
 {
-	struct page *p = find_page(m, number);
+	struct codemap_page *p = find_page(m, number);
 
 	if (!p && m->page_cnt == PAGES_MAX)
 		return errno = E2BIG, NULL;
@@ -157,14 +158,14 @@ static struct page *get_page(struct codemap *m, uint64_t number)
 }
 
 /* Returns the index of the piece with `off`. */
-static uint32_t find_piece(const struct page *p, uint32_t off)
+static uint32_t find_piece(const struct codemap_page *p, uint32_t off)
 {
 	return (uint32_t)SEARCH_COUNT(p->pieces, p->cnt, piece, piece->off <= off) - 1;
 }
 
 /* Splits a piece and returns the index of the one that begins at `off`. There must be room. No
  * piece begins at the page's end. */
-static uint32_t cut(struct page *p, uint32_t off)
+static uint32_t codemap_cut(struct codemap_page *p, uint32_t off)
 {
 	uint32_t at = find_piece(p, off);
 
@@ -183,7 +184,7 @@ static uint32_t cut(struct page *p, uint32_t off)
  */
 
 /* Adds a version after `before`. There must be room. */
-static uint32_t add_version(struct codemap *m, uint32_t entry, uint32_t before)
+static uint32_t codemap_add_version(struct codemap *m, uint32_t entry, uint32_t before)
 {
 	uint32_t at = (uint32_t)m->version_cnt++;
 	struct version *v = &m->versions[at];
@@ -214,9 +215,10 @@ static int reserve_version(struct codemap *m)
 }
 
 /* Returns whether another function is already there. */
-static bool is_other(const struct codemap *m, const struct piece *p, const struct entry *e)
+static bool codemap_is_other(const struct codemap *m, const struct piece *p,
+			     const struct codemap_entry *e)
 {
-	const struct entry *old;
+	const struct codemap_entry *old;
 
 	if (p->last == NONE)
 		return false;
@@ -225,35 +227,35 @@ static bool is_other(const struct codemap *m, const struct piece *p, const struc
 }
 
 /* Adds the part of the entry from `off` to `end` of the page. */
-static int add_to_page(struct codemap *m, struct page *p, uint32_t off, uint32_t end)
+static int add_to_page(struct codemap *m, struct codemap_page *p, uint32_t off, uint32_t end)
 {
 	uint32_t from, to;
 	bool other = false;
 
 	if (reserve_pieces(m, p, p->cnt + 2) != 0)
 		return -ENOMEM;
-	from = cut(p, off);
-	to = cut(p, end);
+	from = codemap_cut(p, off);
+	to = codemap_cut(p, end);
 	for (uint32_t i = from; i < to; i++) {
 		int err = reserve_version(m);
 
 		if (err)
 			return err;
-		other |= is_other(m, &p->pieces[i], &m->entries[m->cnt]);
-		p->pieces[i].last = add_version(m, (uint32_t)m->cnt, p->pieces[i].last);
+		other |= codemap_is_other(m, &p->pieces[i], &m->entries[m->cnt]);
+		p->pieces[i].last = codemap_add_version(m, (uint32_t)m->cnt, p->pieces[i].last);
 	}
 	m->reused += other;
 	return 0;
 }
 
-static int add_to_pages(struct codemap *m, const struct entry *e)
+static int add_to_pages(struct codemap *m, const struct codemap_entry *e)
 {
 	int err = 0;
 
 	for (uint64_t at = e->start; at < e->end && err == 0;) {
 		uint64_t page_end = (at | (PAGE_SZ - 1)) + 1;
 		uint64_t end = page_end && page_end < e->end ? page_end : e->end;
-		struct page *p = get_page(m, at >> PAGE_BITS);
+		struct codemap_page *p = get_page(m, at >> PAGE_BITS);
 
 		err = p ? add_to_page(m, p, at % PAGE_SZ, (uint32_t)(end - at) + at % PAGE_SZ)
 			: -errno;
@@ -263,7 +265,7 @@ static int add_to_pages(struct codemap *m, const struct entry *e)
 }
 
 /* Returns the last version that existed at that time, else the first one. */
-static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_ns)
+static uint32_t codemap_version_at(const struct codemap *m, uint32_t at, uint64_t time_ns)
 {
 	const struct version *v = &m->versions[at];
 
@@ -280,7 +282,7 @@ static uint32_t version_at(const struct codemap *m, uint32_t at, uint64_t time_n
 
 /* A function without call-frame information is walked by frame pointer, as when there is no more
  * room. */
-static void keep_frames(struct codemap *m, const struct code *c, struct entry *e)
+static void keep_frames(struct codemap *m, const struct code *c, struct codemap_entry *e)
 {
 	if (!c->frames_sz || c->frames_sz > FRAMES_MAX - m->frames.sz)
 		return;
@@ -291,7 +293,7 @@ static void keep_frames(struct codemap *m, const struct code *c, struct entry *e
 
 int codemap__add(struct codemap *m, const struct code *c)
 {
-	struct entry *entries,
+	struct codemap_entry *entries,
 		e = { .start = c->start, .end = c->start + c->sz, .time_ns = c->time_ns };
 	int err;
 
@@ -314,7 +316,8 @@ int codemap__add(struct codemap *m, const struct code *c)
 	return err;
 }
 
-static int copy_entry(struct codemap *to, const struct codemap *m, const struct entry *e)
+static int codemap_copy_entry(struct codemap *to, const struct codemap *m,
+			      const struct codemap_entry *e)
 {
 	return codemap__add(to,
 			    &(struct code){
@@ -333,7 +336,7 @@ int codemap__keep_newest(struct codemap *m)
 	int err = fresh ? 0 : -ENOMEM;
 
 	for (size_t i = m->cnt - m->cnt / 2; i < m->cnt && !err; i++)
-		err = copy_entry(fresh, m, &m->entries[i]);
+		err = codemap_copy_entry(fresh, m, &m->entries[i]);
 	if (!err) {
 		fresh->reused = old.reused + 1;
 		*m = *fresh;
@@ -345,13 +348,13 @@ int codemap__keep_newest(struct codemap *m)
 
 bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, struct code *c)
 {
-	const struct page *p = find_page(m, addr >> PAGE_BITS);
-	const struct entry *e;
+	const struct codemap_page *p = find_page(m, addr >> PAGE_BITS);
+	const struct codemap_entry *e;
 	uint32_t last = p ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
 
 	if (last == NONE)
 		return false;
-	e = &m->entries[version_at(m, last, time_ns)];
+	e = &m->entries[codemap_version_at(m, last, time_ns)];
 	*c = (struct code){ .start = e->start,
 			    .sz = e->end - e->start,
 			    .time_ns = e->time_ns,

@@ -24,26 +24,26 @@ struct dump_paths *dump_paths__new(void)
 	return calloc(1, sizeof(struct dump_paths));
 }
 
-static void forget(struct dump_paths *j, struct telling *t)
+static void dumppaths_forget(struct dump_paths *j, struct telling *t)
 {
 	HASH_DEL(j->tellings, t);
 	free(t->path);
 	free(t);
 }
 
-static void forget_all(struct dump_paths *j)
+static void dumppaths_forget_all(struct dump_paths *j)
 {
 	struct telling *t, *next;
 
 	HASH_ITER (hh, j->tellings, t, next)
-		forget(j, t);
+		dumppaths_forget(j, t);
 }
 
 void dump_paths__free(struct dump_paths *j)
 {
 	if (!j)
 		return;
-	forget_all(j);
+	dumppaths_forget_all(j);
 	free(j);
 }
 
@@ -59,7 +59,7 @@ static bool is_dump(const char *path)
 	return digits > 0 && strcmp(name + 5 + digits, ".dump") == 0;
 }
 
-static struct telling *find(const struct dump_paths *j, uint32_t tgid)
+static struct telling *dumppaths_find(const struct dump_paths *j, uint32_t tgid)
 {
 	struct telling *t;
 
@@ -67,7 +67,7 @@ static struct telling *find(const struct dump_paths *j, uint32_t tgid)
 	return t;
 }
 
-static void add(struct dump_paths *j, uint32_t tgid, const char *path)
+static void dumppaths_add(struct dump_paths *j, uint32_t tgid, const char *path)
 {
 	struct telling *t = calloc(1, sizeof(*t));
 
@@ -89,19 +89,19 @@ void dump_paths__apply(struct dump_paths *j, const struct record *r)
 
 	if (r->type != RECORD_MMAP || !(r->mmap.prot & PROT_EXEC) || !is_dump(r->mmap.path))
 		return;
-	t = find(j, r->tgid);
+	t = dumppaths_find(j, r->tgid);
 	if (t && strcmp(t->path, r->mmap.path) == 0)
 		return;
 	if (t)
-		forget(j, t);
+		dumppaths_forget(j, t);
 	if (HASH_COUNT(j->tellings) >= PROCESSES_MAX)
-		forget_all(j);
-	add(j, r->tgid, r->mmap.path);
+		dumppaths_forget_all(j);
+	dumppaths_add(j, r->tgid, r->mmap.path);
 }
 
 const char *dump_paths__dump(const struct dump_paths *j, uint32_t tgid)
 {
-	const struct telling *t = j ? find(j, tgid) : NULL;
+	const struct telling *t = j ? dumppaths_find(j, tgid) : NULL;
 
 	return t ? t->path : NULL;
 }

@@ -32,7 +32,7 @@ struct listed {
 	uint64_t next, prev, addr, sz;
 };
 
-struct image {
+struct gdbjit_image {
 	uint64_t start, end; /* of all of its code; end 0: none */
 	uint16_t machine;
 	uint64_t frames_at;
@@ -41,16 +41,16 @@ struct image {
 };
 
 /* A range of code, and the index of the image with its frames. */
-struct range {
+struct gdbjit_range {
 	uint64_t start, end;
 	size_t image;
 };
 
 /* The result of reading the list once. */
 struct gdb_list {
-	struct image *images;
+	struct gdbjit_image *images;
 	size_t cnt, cap, sz;
-	struct range *ranges; /* ascending, no overlaps */
+	struct gdbjit_range *ranges; /* ascending, no overlaps */
 	size_t range_cnt, range_cap;
 };
 
@@ -64,7 +64,7 @@ struct gdb_jit {
 	uint32_t generation;
 };
 
-static void free_list(struct gdb_list *l)
+static void gdbjit_free_list(struct gdb_list *l)
 {
 	while (l->cnt)
 		free(l->images[--l->cnt].frames);
@@ -75,7 +75,7 @@ static void free_list(struct gdb_list *l)
 
 void gdb_jit__forget(struct gdb_jit *g)
 {
-	free_list(&g->list);
+	gdbjit_free_list(&g->list);
 	g->last = (struct descriptor){ 0 };
 	g->generation++;
 }
@@ -94,15 +94,15 @@ static void replace_list(struct gdb_jit *g, const struct gdb_list *list)
 /* ---- finding the descriptor ---------------------------------------------------------------------
  */
 
-struct search {
+struct gdbjit_search {
 	const struct jit_owner *owner;
 	uint64_t hash, ino, found; /* hash: of the mappings */
 	struct symbol_search files;
 };
 
-static void count_file(const struct record_mmap *m, void *arg)
+static void gdbjit_count_file(const struct record_mmap *m, void *arg)
 {
-	struct search *s = arg;
+	struct gdbjit_search *s = arg;
 
 	if (m->ino)
 		s->hash = (s->hash ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
@@ -110,7 +110,7 @@ static void count_file(const struct record_mmap *m, void *arg)
 
 static void search_file(const struct record_mmap *m, void *arg)
 {
-	struct search *s = arg;
+	struct gdbjit_search *s = arg;
 	struct elf_file *f;
 	const char *name = "__jit_debug_descriptor";
 	uint64_t vaddr, symbol;
@@ -132,12 +132,12 @@ static void search_file(const struct record_mmap *m, void *arg)
 /* Searches the files again when the mappings change, which also happens at an exec. */
 static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
-	struct search s = { .owner = o, .files = { g->workers, .left = SEARCH_MAX } };
+	struct gdbjit_search s = { .owner = o, .files = { g->workers, .left = SEARCH_MAX } };
 	int maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
 
 	if (maps < 0)
 		return;
-	maps__read(maps, count_file, &s);
+	maps__read(maps, gdbjit_count_file, &s);
 	if (s.hash != g->files && lseek(maps, 0, SEEK_SET) == 0) {
 		maps__read(maps, search_file, &s);
 		g->files = s.files.failed ? 0 : s.hash;
@@ -149,34 +149,34 @@ static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 /* ---- the list -----------------------------------------------------------------------------------
  */
 
-static bool read_at(int mem, uint64_t addr, void *to, size_t sz)
+static bool gdbjit_read_at(int mem, uint64_t addr, void *to, size_t sz)
 {
 	return addr <= INT64_MAX && pread(mem, to, sz, (off_t)addr) == (ssize_t)sz;
 }
 
 /* Returns bytes of the image, or NULL if it does not have them. */
-static const void *part(const uint8_t *bytes, size_t all, uint64_t off, uint64_t sz)
+static const void *gdbjit_part(const uint8_t *bytes, size_t all, uint64_t off, uint64_t sz)
 {
 	return off <= all && sz <= all - off ? bytes + off : NULL;
 }
 
-static bool is_named(const uint8_t *names, size_t sz, uint32_t at, const char *name)
+static bool gdbjit_is_named(const uint8_t *names, size_t sz, uint32_t at, const char *name)
 {
 	return at < sz && strlen(name) < sz - at && strcmp((const char *)names + at, name) == 0;
 }
 
 /* The useful parts of an image, read section by section. */
-struct reading {
+struct gdbjit_reading {
 	int mem;
 	size_t left; /* bytes left to read */
 	const uint8_t *bytes, *names;
 	size_t sz, names_sz;
 	Elf64_Ehdr head;
-	struct image image;
+	struct gdbjit_image image;
 };
 
 /* Returns memory for the caller to free, or NULL if the limit is reached. */
-static uint8_t *room(struct reading *r, uint64_t sz)
+static uint8_t *gdbjit_room(struct gdbjit_reading *r, uint64_t sz)
 {
 	if (sz > PART_MAX || sz > r->left)
 		return NULL;
@@ -185,19 +185,20 @@ static uint8_t *room(struct reading *r, uint64_t sz)
 }
 
 /* .eh_frame has been relocated where it was loaded, perhaps only there. */
-static void read_frames(struct reading *r, const Elf64_Shdr *s, bool eh)
+static void gdbjit_read_frames(struct gdbjit_reading *r, const Elf64_Shdr *s, bool eh)
 {
-	struct image *i = &r->image;
-	const void *own = part(r->bytes, r->sz, s->sh_offset, s->sh_size);
+	struct gdbjit_image *i = &r->image;
+	const void *own = gdbjit_part(r->bytes, r->sz, s->sh_offset, s->sh_size);
 
 	if (i->frames || !s->sh_size || (eh && !s->sh_addr))
 		return;
-	i->frames = room(r, s->sh_size);
+	i->frames = gdbjit_room(r, s->sh_size);
 	if (!i->frames)
 		return;
 	i->frames_sz = s->sh_size;
 	i->frames_at = eh ? s->sh_addr : 0;
-	if (eh && s->sh_flags & SHF_ALLOC && read_at(r->mem, s->sh_addr, i->frames, s->sh_size))
+	if (eh && s->sh_flags & SHF_ALLOC &&
+	    gdbjit_read_at(r->mem, s->sh_addr, i->frames, s->sh_size))
 		return;
 	if (own && s->sh_type != SHT_NOBITS) {
 		memcpy(i->frames, own, s->sh_size);
@@ -214,10 +215,10 @@ static size_t range_upper(const struct gdb_list *g, uint64_t addr)
 }
 
 /* The list is ordered from new to old: of overlapping images the first one is current. */
-static bool add_range(struct gdb_list *g, const struct range *new)
+static bool gdbjit_add_range(struct gdb_list *g, const struct gdbjit_range *new)
 {
 	size_t at = range_upper(g, new->start);
-	struct range *ranges;
+	struct gdbjit_range *ranges;
 
 	if (g->range_cnt == RANGES_MAX || (at > 0 && g->ranges[at - 1].end > new->start) ||
 	    (at < g->range_cnt && g->ranges[at].start < new->end))
@@ -231,40 +232,42 @@ static bool add_range(struct gdb_list *g, const struct range *new)
 	return true;
 }
 
-typedef void (*section_fn)(struct gdb_list *, struct reading *, const Elf64_Shdr *);
+typedef void (*section_fn)(struct gdb_list *, struct gdbjit_reading *, const Elf64_Shdr *);
 
-static void take_code(struct gdb_list *g, struct reading *r, const Elf64_Shdr *s)
+static void take_code(struct gdb_list *g, struct gdbjit_reading *r, const Elf64_Shdr *s)
 {
-	const struct range range = { s->sh_addr, s->sh_addr + s->sh_size, g->cnt };
+	const struct gdbjit_range range = { s->sh_addr, s->sh_addr + s->sh_size, g->cnt };
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-	struct image *i = &r->image;
+	struct gdbjit_image *i = &r->image;
 
-	if ((s->sh_flags & code) != code || range.end <= range.start || !add_range(g, &range))
+	if ((s->sh_flags & code) != code || range.end <= range.start ||
+	    !gdbjit_add_range(g, &range))
 		return;
 	i->start = !i->end || range.start < i->start ? range.start : i->start;
 	i->end = range.end > i->end ? range.end : i->end;
 }
 
-static void take_frames(struct gdb_list *g, struct reading *r, const Elf64_Shdr *s)
+static void take_frames(struct gdb_list *g, struct gdbjit_reading *r, const Elf64_Shdr *s)
 {
 	(void)g;
-	if (is_named(r->names, r->names_sz, s->sh_name, ".eh_frame"))
-		read_frames(r, s, true);
-	else if (is_named(r->names, r->names_sz, s->sh_name, ".debug_frame"))
-		read_frames(r, s, false);
+	if (gdbjit_is_named(r->names, r->names_sz, s->sh_name, ".eh_frame"))
+		gdbjit_read_frames(r, s, true);
+	else if (gdbjit_is_named(r->names, r->names_sz, s->sh_name, ".debug_frame"))
+		gdbjit_read_frames(r, s, false);
 }
 
-static bool section_at(const struct reading *r, size_t i, Elf64_Shdr *s)
+static bool section_at(const struct gdbjit_reading *r, size_t i, Elf64_Shdr *s)
 {
 	uint64_t off = r->head.e_shoff + i * sizeof(*s);
-	const void *at = off >= r->head.e_shoff ? part(r->bytes, r->sz, off, sizeof(*s)) : NULL;
+	const void *at =
+		off >= r->head.e_shoff ? gdbjit_part(r->bytes, r->sz, off, sizeof(*s)) : NULL;
 
 	if (at)
 		memcpy(s, at, sizeof(*s));
 	return at;
 }
 
-static void each_section(struct gdb_list *g, struct reading *r, section_fn fn)
+static void each_section(struct gdb_list *g, struct gdbjit_reading *r, section_fn fn)
 {
 	Elf64_Shdr s;
 
@@ -272,7 +275,7 @@ static void each_section(struct gdb_list *g, struct reading *r, section_fn fn)
 		fn(g, r, &s);
 }
 
-static bool read_head(struct reading *r)
+static bool read_head(struct gdbjit_reading *r)
 {
 	const Elf64_Ehdr *e = &r->head;
 	Elf64_Shdr s;
@@ -285,14 +288,14 @@ static bool read_head(struct reading *r)
 	    !section_at(r, e->e_shstrndx, &s))
 		return false;
 	r->image.machine = e->e_machine;
-	r->names = part(r->bytes, r->sz, s.sh_offset, s.sh_size);
+	r->names = gdbjit_part(r->bytes, r->sz, s.sh_offset, s.sh_size);
 	r->names_sz = r->names ? s.sh_size : 0;
 	return !r->names_sz || r->names[r->names_sz - 1] == '\0';
 }
 
-static void add_image(struct gdb_list *g, struct reading *r)
+static void add_image(struct gdb_list *g, struct gdbjit_reading *r)
 {
-	struct image *images = array__room(g->images, g->cnt, &g->cap, sizeof(*images));
+	struct gdbjit_image *images = array__room(g->images, g->cnt, &g->cap, sizeof(*images));
 
 	if (images) {
 		g->images = images;
@@ -306,14 +309,14 @@ static void add_image(struct gdb_list *g, struct reading *r)
 	g->sz += sizeof(r->image) + r->image.frames_sz;
 }
 
-static void read_image(struct gdb_list *g, struct reading *r, const struct listed *l)
+static void read_image(struct gdb_list *g, struct gdbjit_reading *r, const struct listed *l)
 {
-	uint8_t *bytes = room(r, l->sz);
+	uint8_t *bytes = gdbjit_room(r, l->sz);
 
-	if (bytes && read_at(r->mem, l->addr, bytes, l->sz)) {
+	if (bytes && gdbjit_read_at(r->mem, l->addr, bytes, l->sz)) {
 		r->bytes = bytes;
 		r->sz = l->sz;
-		r->image = (struct image){ 0 };
+		r->image = (struct gdbjit_image){ 0 };
 		if (read_head(r))
 			each_section(g, r, take_frames);
 		if (r->image.frames)
@@ -322,13 +325,13 @@ static void read_image(struct gdb_list *g, struct reading *r, const struct liste
 	free(bytes);
 }
 
-static void read_list(struct gdb_list *g, int mem, uint64_t first)
+static void gdbjit_read_list(struct gdb_list *g, int mem, uint64_t first)
 {
-	struct reading r = { .mem = mem, .left = READ_MAX };
+	struct gdbjit_reading r = { .mem = mem, .left = READ_MAX };
 	struct listed l = { .next = first };
 
 	for (size_t i = 0; l.next && i < LISTED_MAX; i++) {
-		if (!read_at(mem, l.next, &l, sizeof(l)))
+		if (!gdbjit_read_at(mem, l.next, &l, sizeof(l)))
 			return;
 		read_image(g, &r, &l);
 	}
@@ -342,12 +345,12 @@ void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 	if (mem < 0)
 		return;
 	find_descriptor(g, o);
-	if (!g->address || !read_at(mem, g->address, &d, sizeof(d)) || d.version != VERSION)
+	if (!g->address || !gdbjit_read_at(mem, g->address, &d, sizeof(d)) || d.version != VERSION)
 		d = (struct descriptor){ 0 };
 	if (memcmp(&d, &g->last, sizeof(d)) != 0) {
 		struct gdb_list list = { 0 };
 
-		read_list(&list, mem, d.first);
+		gdbjit_read_list(&list, mem, d.first);
 		replace_list(g, &list);
 		g->last = d;
 	}
@@ -357,8 +360,8 @@ void gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 bool gdb_jit__find(const struct gdb_jit *g, uint64_t addr, struct code *c)
 {
 	size_t i = range_upper(&g->list, addr);
-	const struct range *range = i ? &g->list.ranges[i - 1] : NULL;
-	const struct image *image;
+	const struct gdbjit_range *range = i ? &g->list.ranges[i - 1] : NULL;
+	const struct gdbjit_image *image;
 
 	if (!range || addr >= range->end)
 		return false;
@@ -400,6 +403,6 @@ void gdb_jit__free(struct gdb_jit *g)
 {
 	if (!g)
 		return;
-	free_list(&g->list);
+	gdbjit_free_list(&g->list);
 	free(g);
 }

@@ -52,7 +52,7 @@ static struct process_code *find_largest(const struct jit *j)
 	return largest;
 }
 
-static size_t bytes_of_all(const struct jit *j)
+static size_t jit_bytes_of_all(const struct jit *j)
 {
 	size_t bytes = 0;
 
@@ -65,7 +65,7 @@ static size_t bytes_of_all(const struct jit *j)
  * its own part. */
 static void keep_bounds(struct jit *j)
 {
-	while (bytes_of_all(j) > BYTES_MAX)
+	while (jit_bytes_of_all(j) > BYTES_MAX)
 		process_code__empty(find_largest(j), ASIDE_NS);
 	while (HASH_COUNT(j->processes) > PROCESSES_MAX)
 		jit_drop(j, find_oldest(j));
@@ -134,24 +134,24 @@ bool jit__may_have_frames(const struct jit *j, uint32_t tgid)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-struct reading {
+struct jit_reading {
 	struct job job;
 	struct jit *jit;
 	struct process_code *code;
 	bool done;
 };
 
-static void work(struct job *job)
+static void jit_work(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct jit_reading *r = (struct jit_reading *)job;
 
 	process_code__read(r->code);
 	r->done = true;
 }
 
-static void done(struct job *job)
+static void jit_done(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct jit_reading *r = (struct jit_reading *)job;
 
 	if (!r->done)
 		process_code__undone(r->code);
@@ -164,7 +164,7 @@ static void done(struct job *job)
 
 void jit__read(struct jit *j, struct process_code *p, struct jobs *jobs)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct jit_reading *r = calloc(1, sizeof(*r));
 
 	pthread_mutex_lock(&j->lock);
 	p->used = ++j->used;
@@ -173,13 +173,13 @@ void jit__read(struct jit *j, struct process_code *p, struct jobs *jobs)
 		process_code__undone(p);
 		return;
 	}
-	*r = (struct reading){ .job = { .rank = JOB_NEXT,
-					.lane = p->lane,
-					.crowd = p->crowd,
-					.work = work,
-					.done = done },
-			       .jit = j,
-			       .code = process_code__get(p) };
+	*r = (struct jit_reading){ .job = { .rank = JOB_NEXT,
+					    .lane = p->lane,
+					    .crowd = p->crowd,
+					    .work = jit_work,
+					    .done = jit_done },
+				   .jit = j,
+				   .code = process_code__get(p) };
 	jobs__submit(jobs, &r->job);
 }
 
@@ -195,8 +195,8 @@ static void await_read(struct process_code *p)
 		bell__wait(&p->read, &p->lock, until_ns);
 }
 
-static void read_if_due(struct jit *j, struct process_code *p, const struct jit_place *place,
-			struct jobs *jobs)
+static void jit_read_if_due(struct jit *j, struct process_code *p, const struct jit_place *place,
+			    struct jobs *jobs)
 {
 	bool due;
 
@@ -209,8 +209,8 @@ static void read_if_due(struct jit *j, struct process_code *p, const struct jit_
 		jit__read(j, p, jobs);
 }
 
-static enum jit_answer look_up(struct process_code *p, const struct jit_place *place,
-			       struct jit_symbol *s)
+static enum jit_answer jit_look_up(struct process_code *p, const struct jit_place *place,
+				   struct jit_symbol *s)
 {
 	enum jit_answer answer = JIT_NONE;
 	struct code c;
@@ -239,8 +239,8 @@ enum jit_answer jit__name(struct jit *j, const struct jit_place *place, struct j
 
 		if (!p)
 			return JIT_NONE;
-		read_if_due(j, p, place, jobs);
-		answer = look_up(p, place, s);
+		jit_read_if_due(j, p, place, jobs);
+		answer = jit_look_up(p, place, s);
 		gone = p->gone;
 		process_code__put(p);
 	}
@@ -267,13 +267,13 @@ size_t jit__sz(struct jit *j)
 	size_t bytes;
 
 	pthread_mutex_lock(&j->lock);
-	bytes = bytes_of_all(j);
+	bytes = jit_bytes_of_all(j);
 	pthread_mutex_unlock(&j->lock);
 	return bytes;
 }
 
 /* Returns whether the process was used since the last sweep, and begins the next one. */
-static bool is_used(struct process_code *p)
+static bool jit_is_used(struct process_code *p)
 {
 	bool used = p->used != p->swept;
 
@@ -288,7 +288,7 @@ size_t jit__sweep(struct jit *j, unsigned age)
 
 	pthread_mutex_lock(&j->lock);
 	HASH_ITER (hh, j->processes, p, next) {
-		p->age = is_used(p) ? 0 : p->age + 1;
+		p->age = jit_is_used(p) ? 0 : p->age + 1;
 		if (p->age <= age)
 			continue;
 		freed += p->sz;

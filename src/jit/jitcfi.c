@@ -20,7 +20,7 @@
 #define BURST_NS  1000000000 /* allowance of SHARE for many new functions at once */
 
 /* The call-frame information of one function. */
-struct image {
+struct jitcfi_image {
 	struct {
 		uint64_t start, time_ns;
 	} key;
@@ -32,7 +32,7 @@ struct image {
 struct watched {
 	uint32_t tgid;
 	struct process_code *code; /* a reference */
-	struct image *images;
+	struct jitcfi_image *images;
 	uint32_t generation; /* of the code, when the images were made */
 	UT_hash_handle hh;
 };
@@ -57,7 +57,7 @@ static uint64_t coarse_ns(void)
 
 static void forget_images(struct watched *w)
 {
-	struct image *i, *next;
+	struct jitcfi_image *i, *next;
 
 	HASH_ITER (hh, w->images, i, next) {
 		HASH_DEL(w->images, i);
@@ -77,7 +77,7 @@ static void forget_old_images(struct watched *w)
 
 /* Limits the rate: a process may list more functions than are kept, so that they are made again and
  * again. */
-static bool may_make(struct jit_cfi *j, const struct code *c)
+static bool jitcfi_may_make(struct jit_cfi *j, const struct code *c)
 {
 	uint64_t now_ns = coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
 
@@ -93,12 +93,12 @@ static bool may_make(struct jit_cfi *j, const struct code *c)
 /* Returns NULL if the function must be walked by frame pointer. */
 static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
 {
-	struct image *i, wanted = { .key = { c->start, c->time_ns } };
+	struct jitcfi_image *i, wanted = { .key = { c->start, c->time_ns } };
 
 	HASH_FIND(hh, w->images, &wanted.key, sizeof(wanted.key), i);
 	if (i)
 		return i->file;
-	if (!may_make(j, c))
+	if (!jitcfi_may_make(j, c))
 		return NULL;
 	if (HASH_COUNT(w->images) >= FILES_MAX)
 		forget_images(w);
@@ -119,9 +119,9 @@ static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const str
 /* Finds a function that was looked up before. */
 static struct elf_file *known_image(const struct watched *w, const struct jit_place *p)
 {
-	const struct image *last = NULL;
+	const struct jitcfi_image *last = NULL;
 
-	for (const struct image *i = w->images; i; i = i->hh.next)
+	for (const struct jitcfi_image *i = w->images; i; i = i->hh.next)
 		if (p->addr >= i->key.start && p->addr < i->end && p->time_ns >= i->key.time_ns &&
 		    (!last || last->key.time_ns < i->key.time_ns))
 			last = i;
@@ -131,7 +131,7 @@ static struct elf_file *known_image(const struct watched *w, const struct jit_pl
 /* ---- processes ----------------------------------------------------------------------------------
  */
 
-static void forget(struct jit_cfi *j, struct watched *w)
+static void jitcfi_forget(struct jit_cfi *j, struct watched *w)
 {
 	HASH_DEL(j->processes, w);
 	forget_images(w);
@@ -164,32 +164,32 @@ static struct watched *find_watched(const struct jit_cfi *j, uint32_t tgid)
 	return w;
 }
 
-static void forget_all(struct jit_cfi *j)
+static void jitcfi_forget_all(struct jit_cfi *j)
 {
 	struct watched *w, *next;
 
 	HASH_ITER (hh, j->processes, w, next)
-		forget(j, w);
+		jitcfi_forget(j, w);
 }
 
-static struct watched *watch(struct jit_cfi *j, uint32_t tgid)
+static struct watched *jitcfi_watch(struct jit_cfi *j, uint32_t tgid)
 {
 	struct watched *w = find_watched(j, tgid);
 
 	if (w && jit__is_current(j->jit, w->code))
 		return w;
 	if (w)
-		forget(j, w);
+		jitcfi_forget(j, w);
 	if (HASH_COUNT(j->processes) >= PROCESSES_MAX)
-		forget_all(j);
+		jitcfi_forget_all(j);
 	return add_watched(j, tgid);
 }
 
 /* ---- looking up ---------------------------------------------------------------------------------
  */
 
-/* Begins a read if the last one was too long ago. Must hold the lock, like look_up(). */
-static bool begin_read(struct process_code *p, bool found)
+/* Begins a read if the last one was too long ago. Must hold the lock, like jitcfi_look_up(). */
+static bool jitcfi_begin_read(struct process_code *p, bool found)
 {
 	uint64_t wait_ns = found || p->none ? SEARCH_NS : AGAIN_NS;
 
@@ -200,8 +200,8 @@ static bool begin_read(struct process_code *p, bool found)
 }
 
 /* Returns whether the place is in a known function; `*file` stays if it has no frames. */
-static bool look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
-		    struct elf_file **file)
+static bool jitcfi_look_up(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
+			   struct elf_file **file)
 {
 	struct code c;
 	bool found;
@@ -214,14 +214,14 @@ static bool look_up(struct jit_cfi *j, struct watched *w, const struct jit_place
 }
 
 /* Reads the code. With jobs, a later call finds what is new. */
-static void read_more(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
-		      struct jobs *jobs, struct elf_file **file)
+static void jitcfi_read_more(struct jit_cfi *j, struct watched *w, const struct jit_place *p,
+			     struct jobs *jobs, struct elf_file **file)
 {
 	jit__read(j->jit, w->code, jobs);
 	if (jobs || *file)
 		return;
 	pthread_mutex_lock(&w->code->lock);
-	look_up(j, w, p, file);
+	jitcfi_look_up(j, w, p, file);
 	pthread_mutex_unlock(&w->code->lock);
 }
 
@@ -233,15 +233,15 @@ struct elf_file *jit_cfi__find(struct jit_cfi *j, const struct jit_place *p, str
 
 	if (!jit__may_have_frames(j->jit, p->tgid))
 		return NULL;
-	w = watch(j, p->tgid);
+	w = jitcfi_watch(j, p->tgid);
 	if (!w)
 		return NULL;
 	if (!process_code__lock_now(w->code))
 		return known_image(w, p);
-	due = begin_read(w->code, look_up(j, w, p, &file));
+	due = jitcfi_begin_read(w->code, jitcfi_look_up(j, w, p, &file));
 	pthread_mutex_unlock(&w->code->lock);
 	if (due)
-		read_more(j, w, p, jit__is_live(j->jit) ? jobs : NULL, &file);
+		jitcfi_read_more(j, w, p, jit__is_live(j->jit) ? jobs : NULL, &file);
 	return file;
 }
 
@@ -255,7 +255,7 @@ bool jit_cfi__none(const struct jit_cfi *j, const struct process *p)
 	return w && jit__is_current(j->jit, w->code) && w->code->none;
 }
 
-static size_t image_sz(const struct image *i)
+static size_t image_sz(const struct jitcfi_image *i)
 {
 	size_t sz = sizeof(*i);
 
@@ -271,7 +271,7 @@ size_t jit_cfi__sz(const struct jit_cfi *j)
 	size_t sz = 0;
 
 	for (const struct watched *w = j ? j->processes : NULL; w; w = w->hh.next)
-		for (const struct image *i = w->images; i; i = i->hh.next)
+		for (const struct jitcfi_image *i = w->images; i; i = i->hh.next)
 			sz += image_sz(i);
 	return sz;
 }
@@ -289,6 +289,6 @@ void jit_cfi__free(struct jit_cfi *j)
 {
 	if (!j)
 		return;
-	forget_all(j);
+	jitcfi_forget_all(j);
 	free(j);
 }

@@ -29,7 +29,7 @@ struct record_head {
 };
 
 /* Returns -EAGAIN if it is not complete. */
-static int read_header(struct code_progress *d, int fd, uint64_t file_sz)
+static int jitdump_read_header(struct code_progress *d, int fd, uint64_t file_sz)
 {
 	uint8_t bytes[HEADER_SZ] = { 0 };
 	struct cursor c = cursor__on(bytes, sizeof(bytes));
@@ -79,8 +79,8 @@ static void unwinding_info(struct record_head *r, struct pending *p)
 	*p = (struct pending){ at, sz - hdr_sz, r->sz };
 }
 
-static void load(const struct code_progress *d, struct record_head *r, const struct pending *p,
-		 struct code_list *l)
+static void jitdump_load(const struct code_progress *d, struct record_head *r,
+			 const struct pending *p, struct code_list *l)
 {
 	struct code c = { .time_ns = d->untimed ? 0 : r->time_ns,
 			  .frames = p->frames,
@@ -104,7 +104,7 @@ static void load(const struct code_progress *d, struct record_head *r, const str
 	code_list__add(l, &c);
 }
 
-static void move(const struct code_progress *d, struct record_head *r, struct code_list *l)
+static void jitdump_move(const struct code_progress *d, struct record_head *r, struct code_list *l)
 {
 	struct code c = { .time_ns = d->untimed ? 0 : r->time_ns };
 	uint64_t from;
@@ -118,7 +118,7 @@ static void move(const struct code_progress *d, struct record_head *r, struct co
 }
 
 /* Reads the head of a record that ends at most `left` bytes away; .sz is 0 if it is incomplete. */
-static int next_record(const uint8_t *at, size_t have, uint64_t left, struct record_head *r)
+static int jitdump_next_record(const uint8_t *at, size_t have, uint64_t left, struct record_head *r)
 {
 	struct cursor c = cursor__on(at, have);
 
@@ -135,24 +135,24 @@ static int next_record(const uint8_t *at, size_t have, uint64_t left, struct rec
 	return 0;
 }
 
-static void add_record(const struct code_progress *d, struct record_head *r, struct pending *p,
-		       struct code_list *l)
+static void jitdump_add_record(const struct code_progress *d, struct record_head *r,
+			       struct pending *p, struct code_list *l)
 {
 	const struct pending before = *p;
 
 	if (r->id == CODE_LOAD || r->id == UNWINDING_INFO)
 		*p = (struct pending){ 0 };
 	if (r->id == CODE_LOAD)
-		load(d, r, &before, l);
+		jitdump_load(d, r, &before, l);
 	if (r->id == CODE_MOVE)
-		move(d, r, l);
+		jitdump_move(d, r, l);
 	if (r->id == UNWINDING_INFO)
 		unwinding_info(r, p);
 }
 
 /* Returns the bytes that must be available from here on: call-frame information belongs to the
  * function that follows it. */
-static size_t wanted(const uint8_t *at, size_t have)
+static size_t jitdump_wanted(const uint8_t *at, size_t have)
 {
 	struct cursor c = cursor__on(at, have);
 	uint32_t id = cursor__u32(&c), sz = cursor__u32(&c);
@@ -164,8 +164,8 @@ static size_t wanted(const uint8_t *at, size_t have)
 
 /* Adds the records of a chunk that starts `left` bytes before the end of the file, until the list
  * is full. Returns their bytes (the last record may extend past the chunk), and sets `*err`. */
-static uint64_t add_records(const struct code_progress *d, struct cursor chunk, uint64_t left,
-			    struct code_list *l, int *err)
+static uint64_t jitdump_add_records(const struct code_progress *d, struct cursor chunk,
+				    uint64_t left, struct code_list *l, int *err)
 {
 	const uint8_t *at = chunk.pos;
 	struct pending p = { 0 };
@@ -173,13 +173,13 @@ static uint64_t add_records(const struct code_progress *d, struct cursor chunk, 
 	size_t have = cursor__left(&chunk);
 
 	while (done < have && (p.frames || !code_list__is_full(l)) &&
-	       (have == left || have - done >= wanted(at + done, have - done))) {
+	       (have == left || have - done >= jitdump_wanted(at + done, have - done))) {
 		struct record_head r;
 
-		*err = next_record(at + done, have - done, left - done, &r);
+		*err = jitdump_next_record(at + done, have - done, left - done, &r);
 		if (*err || r.sz == 0)
 			break;
-		add_record(d, &r, &p, l);
+		jitdump_add_record(d, &r, &p, l);
 		last = r.sz;
 		done += r.sz;
 	}
@@ -197,12 +197,12 @@ static uint64_t add_chunk(const struct code_progress *d, const struct code_part 
 
 	if (got < 0)
 		*err = -errno;
-	return got > 0 ? add_records(d, cursor__on(bytes, (size_t)got), left, l, err) : 0;
+	return got > 0 ? jitdump_add_records(d, cursor__on(bytes, (size_t)got), left, l, err) : 0;
 }
 
 int jitdump__read(struct code_progress *d, const struct code_part *part, struct code_list *l)
 {
-	int err = d->off == 0 ? read_header(d, part->fd, part->end) : 0;
+	int err = d->off == 0 ? jitdump_read_header(d, part->fd, part->end) : 0;
 	uint64_t done = 1;
 
 	while (!err && done > 0 && d->off < part->until && d->off < part->end &&

@@ -22,7 +22,7 @@
  */
 
 /* Reads a small file of the process as text. Returns false on failure. */
-static bool read_text(const struct jit_owner *o, const char *name, char *text, size_t sz)
+static bool jitfile_read_text(const struct jit_owner *o, const char *name, char *text, size_t sz)
 {
 	int fd = openat(o->proc, name, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sz - 1);
@@ -34,7 +34,7 @@ static bool read_text(const struct jit_owner *o, const char *name, char *text, s
 }
 
 /* Reads the n-th number of a line "Key:\t1 2 3", or the last one if there are fewer. */
-static bool status_number(const char *text, const char *key, unsigned n, uint32_t *v)
+static bool jitfile_status_number(const char *text, const char *key, unsigned n, uint32_t *v)
 {
 	const char *line = strstr(text, key);
 	unsigned found = 0;
@@ -54,22 +54,23 @@ static bool read_status(struct jit_owner *o)
 {
 	char text[4096];
 
-	if (!read_text(o, "status", text, sizeof(text)) ||
-	    !status_number(text, "\nUid:", 2, &o->uid)) /* real, effective */
+	if (!jitfile_read_text(o, "status", text, sizeof(text)) ||
+	    !jitfile_status_number(text, "\nUid:", 2, &o->uid)) /* real, effective */
 		return false;
 	o->inner_tgid = o->tgid;
-	status_number(text, "\nNSpid:", UINT_MAX, &o->inner_tgid); /* the innermost one is last */
+	jitfile_status_number(text, "\nNSpid:", UINT_MAX,
+			      &o->inner_tgid); /* the innermost one is last */
 	return true;
 }
 
 /* Reads the start time of the process, in unix time: older files belong to another process. */
-static bool read_start(struct jit_owner *o)
+static bool jitfile_read_start(struct jit_owner *o)
 {
 	char text[4096], *at;
 	struct timespec now, since_boot;
 	unsigned long ticks;
 
-	if (!read_text(o, "stat", text, sizeof(text)) || !(at = strrchr(text, ')')))
+	if (!jitfile_read_text(o, "stat", text, sizeof(text)) || !(at = strrchr(text, ')')))
 		return false;
 	for (int field = 2; at && field < START_FIELD; field++)
 		at = strchr(at + 1, ' ');
@@ -91,7 +92,7 @@ int jit_owner__open(struct jit_owner *o, int proc, uint32_t tgid)
 	o->proc = openat(proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc >= 0)
 		o->root = openat(o->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (o->root >= 0 && read_status(o) && read_start(o))
+	if (o->root >= 0 && read_status(o) && jitfile_read_start(o))
 		return 0;
 	jit_owner__close(o);
 	return -ESRCH;
@@ -159,7 +160,7 @@ static int path_handle(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-static int open_below(const struct jit_owner *o, int root, const char *path)
+static int jitfile_open_below(const struct jit_owner *o, int root, const char *path)
 {
 	int handle = path_handle(root, path);
 
@@ -180,7 +181,7 @@ static int open_map(const struct jit_owner *o, int root, uint32_t tgid)
 	int fd;
 
 	snprintf(path, sizeof(path), "tmp/perf-%u.map", tgid);
-	fd = open_below(o, root, path);
+	fd = jitfile_open_below(o, root, path);
 	if (fd >= 0 && is_older(o, fd)) {
 		close(fd);
 		return -EPERM;
@@ -251,7 +252,7 @@ static int open_dump(const struct jit_owner *o, const struct dump_search *s)
 {
 	int handle = mapped_handle(o, s->start, s->end);
 
-	return handle >= 0 ? open_handle(o, handle) : open_below(o, o->root, s->path);
+	return handle >= 0 ? open_handle(o, handle) : jitfile_open_below(o, o->root, s->path);
 }
 
 int jit_owner__open_dump(const struct jit_owner *o, const char *told)
@@ -260,7 +261,7 @@ int jit_owner__open_dump(const struct jit_owner *o, const char *told)
 	int maps, fd = -ENOENT;
 
 	if (o->told)
-		return told ? open_below(o, o->root, told) : -ENOENT;
+		return told ? jitfile_open_below(o, o->root, told) : -ENOENT;
 	maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
 	if (maps < 0)
 		return -errno;

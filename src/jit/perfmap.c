@@ -9,7 +9,7 @@
 
 #define TEXT_SZ 65536 /* longer lines are skipped */
 
-static unsigned digit_of(char c)
+static unsigned perfmap_digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
 		return (unsigned)(c - '0');
@@ -18,15 +18,15 @@ static unsigned digit_of(char c)
 }
 
 /* Parses a number and skips the blanks after it; NULL if there is none. */
-static char *number(char *s, uint64_t *v)
+static char *perfmap_number(char *s, uint64_t *v)
 {
 	char *begin;
 
 	if (s[0] == '0' && (s[1] | 0x20) == 'x')
 		s += 2;
 	begin = s;
-	for (*v = 0; digit_of(*s) < 16; s++)
-		*v = *v << 4 | digit_of(*s);
+	for (*v = 0; perfmap_digit_of(*s) < 16; s++)
+		*v = *v << 4 | perfmap_digit_of(*s);
 	if (s == begin || s - begin > 16 || (*s != ' ' && *s != '\t'))
 		return NULL;
 	return s + strspn(s, " \t");
@@ -35,7 +35,7 @@ static char *number(char *s, uint64_t *v)
 bool perfmap__line(char *line, struct code *c)
 {
 	uint64_t start, code_sz;
-	char *s = number(line, &start), *name = s ? number(s, &code_sz) : NULL;
+	char *s = perfmap_number(line, &start), *name = s ? perfmap_number(s, &code_sz) : NULL;
 	size_t sz = name ? strnlen(name, SYMBOL_NAME_MAX - 1) : 0;
 
 	if (sz && name[sz - 1] == '\r')
@@ -48,7 +48,7 @@ bool perfmap__line(char *line, struct code *c)
 }
 
 /* Adds complete lines of a text until the list is full. Returns the consumed bytes. */
-static size_t add_lines(struct code_progress *p, char *text, size_t sz, struct code_list *l)
+static size_t perfmap_add_lines(struct code_progress *p, char *text, size_t sz, struct code_list *l)
 {
 	char *line = text, *end;
 
@@ -65,7 +65,8 @@ static size_t add_lines(struct code_progress *p, char *text, size_t sz, struct c
 }
 
 /* Reads the bytes before the offset. */
-static ssize_t read_last(const struct code_progress *p, int fd, uint8_t last[sizeof(p->last)])
+static ssize_t perfmap_read_last(const struct code_progress *p, int fd,
+				 uint8_t last[sizeof(p->last)])
 {
 	size_t sz = p->off < sizeof(p->last) ? (size_t)p->off : sizeof(p->last);
 
@@ -73,17 +74,17 @@ static ssize_t read_last(const struct code_progress *p, int fd, uint8_t last[siz
 }
 
 /* Java rewrites its whole file on each request. */
-static bool is_same(const struct code_progress *p, int fd)
+static bool perfmap_is_same(const struct code_progress *p, int fd)
 {
 	uint8_t last[sizeof(p->last)];
-	ssize_t sz = read_last(p, fd, last);
+	ssize_t sz = perfmap_read_last(p, fd, last);
 
 	return sz >= 0 && memcmp(last, p->last, (size_t)sz) == 0;
 }
 
 /* Reads at most a text's bytes at the offset. */
-static ssize_t read_text(const struct code_progress *p, const struct code_part *part,
-			 char text[TEXT_SZ])
+static ssize_t perfmap_read_text(const struct code_progress *p, const struct code_part *part,
+				 char text[TEXT_SZ])
 {
 	uint64_t left = part->end - p->off;
 
@@ -95,18 +96,18 @@ int perfmap__read(struct code_progress *p, const struct code_part *part, struct 
 	char text[TEXT_SZ];
 	ssize_t got = 0;
 
-	if (!is_same(p, part->fd))
+	if (!perfmap_is_same(p, part->fd))
 		return -ESTALE;
 	while (p->off < part->until && p->off < part->end && !code_list__is_full(l) &&
-	       (got = read_text(p, part, text)) > 0) {
-		size_t done = add_lines(p, text, (size_t)got, l);
+	       (got = perfmap_read_text(p, part, text)) > 0) {
+		size_t done = perfmap_add_lines(p, text, (size_t)got, l);
 
 		if (done == 0 && got < TEXT_SZ)
 			break;
 		p->in_long_line |= done == 0;
 		p->off += done ? done : (size_t)got;
 	}
-	if (got < 0 || read_last(p, part->fd, p->last) < 0)
+	if (got < 0 || perfmap_read_last(p, part->fd, p->last) < 0)
 		return -errno;
 	return 0;
 }

@@ -162,7 +162,7 @@ static int open_proc(const struct process_code *p)
 }
 
 /* A process that has ended is known only by its records. */
-static void open_owner(struct process_code *p)
+static void processcode_open_owner(struct process_code *p)
 {
 	int proc = open_proc(p), err = proc < 0 ? -1 : jit_owner__open(&p->owner, proc, p->tgid);
 
@@ -213,7 +213,7 @@ static void warn_of_large_map(struct process_code *p)
 
 /* A file may be large at first. A file that keeps growing quickly may be an attack, so its reads
  * are limited to their share. */
-static void read_files(struct process_code *p)
+static void processcode_read_files(struct process_code *p)
 {
 	uint64_t begin_ns = monotonic__ns(), rest_ns;
 	bool first = false;
@@ -236,7 +236,7 @@ static void read_files(struct process_code *p)
 }
 
 /* Reading the list reads the mappings, too. */
-static void read_list(struct process_code *p)
+static void processcode_read_list(struct process_code *p)
 {
 	uint64_t begin_ns = monotonic__ns();
 
@@ -263,7 +263,7 @@ static uint32_t names_generation(const struct process_code *p)
 	return names ? (reused + (p->reloaded << 20)) % (UINT32_MAX - 1) + 1 : 0;
 }
 
-static void empty(struct process_code *p)
+static void processcode_empty(struct process_code *p)
 {
 	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
 		source_close(p, i);
@@ -286,11 +286,11 @@ static void report_content(struct process_code *p)
 }
 
 /* Must hold the lock. */
-static void finish(struct process_code *p)
+static void processcode_finish(struct process_code *p)
 {
 	p->reading = false;
 	if (p->discard)
-		empty(p);
+		processcode_empty(p);
 	report_content(p);
 	bell__ring(&p->read);
 }
@@ -310,7 +310,7 @@ bool process_code__begin(struct process_code *p, uint64_t since_ns)
 }
 
 /* Returns whether the list must be read. */
-static bool start_read(struct process_code *p)
+static bool processcode_start_read(struct process_code *p)
 {
 	bool list;
 
@@ -325,21 +325,21 @@ static bool start_read(struct process_code *p)
 
 void process_code__read(struct process_code *p)
 {
-	bool list = start_read(p);
+	bool list = processcode_start_read(p);
 
 	if (!p->opened)
-		open_owner(p);
+		processcode_open_owner(p);
 	else if (is_another(p))
 		p->gone = true;
 	if (!p->gone) {
 		close_removed_map(p);
 		search_files(p);
 		if (list)
-			read_list(p);
-		read_files(p);
+			processcode_read_list(p);
+		processcode_read_files(p);
 	}
 	pthread_mutex_lock(&p->lock);
-	finish(p);
+	processcode_finish(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -348,7 +348,7 @@ void process_code__undone(struct process_code *p)
 	pthread_mutex_lock(&p->lock);
 	p->read_ns = monotonic__ns();
 	p->again_ns = p->read_ns + PROCESS_CODE_WAIT_NS;
-	finish(p);
+	processcode_finish(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -358,7 +358,7 @@ void process_code__empty(struct process_code *p, uint64_t rest_ns)
 	p->discard = true;
 	p->sz = 0;
 	if (!p->reading) {
-		empty(p);
+		processcode_empty(p);
 		report_content(p);
 	}
 	p->again_ns = monotonic__ns() + rest_ns;
@@ -376,7 +376,8 @@ bool process_code__lock_now(struct process_code *p)
 	return !p->adding && pthread_mutex_lock(&p->lock) == 0;
 }
 
-static bool find_in(const struct code_source *s, const struct jit_place *place, struct code *c)
+static bool processcode_find_in(const struct code_source *s, const struct jit_place *place,
+				struct code *c)
 {
 	return s->map && codemap__find(s->map, place->addr, place->time_ns, c);
 }
@@ -384,8 +385,8 @@ static bool find_in(const struct code_source *s, const struct jit_place *place, 
 bool process_code__find_name(const struct process_code *p, const struct jit_place *place,
 			     struct code *c)
 {
-	return find_in(&p->sources[CODE_DUMP], place, c) ||
-	       find_in(&p->sources[CODE_MAP], place, c);
+	return processcode_find_in(&p->sources[CODE_DUMP], place, c) ||
+	       processcode_find_in(&p->sources[CODE_MAP], place, c);
 }
 
 bool process_code__find_frames(const struct process_code *p, const struct jit_place *place,
@@ -393,7 +394,7 @@ bool process_code__find_frames(const struct process_code *p, const struct jit_pl
 {
 	const struct code_source *dump = &p->sources[CODE_DUMP];
 
-	if (!find_in(dump, place, c))
+	if (!processcode_find_in(dump, place, c))
 		return gdb_jit__find(p->listed, place->addr, c);
 	c->machine = dump->at.machine;
 	c->frames_at = frames_image__address(c);
@@ -411,7 +412,7 @@ uint32_t process_code__frames_generation(const struct process_code *p)
  */
 
 /* Reading a process may hang: its memory may be a file of its own FUSE server. */
-static void set_lane(struct process_code *p)
+static void processcode_set_lane(struct process_code *p)
 {
 	int proc = open_proc(p);
 
@@ -422,7 +423,7 @@ static void set_lane(struct process_code *p)
 	close(proc);
 }
 
-static bool copy(char **to, const char *s)
+static bool processcode_copy(char **to, const char *s)
 {
 	*to = s ? strdup(s) : NULL;
 	return !s || *to;
@@ -443,9 +444,9 @@ struct process_code *process_code__new(const struct jit_places *places, uint32_t
 		p->sources[i].fd = -1;
 	priority__init_lock(&p->lock);
 	p->listed = gdb_jit__new(&p->lock, p->workers);
-	if (p->listed && copy(&p->proc, places->proc) && copy(&p->root, places->root) &&
-	    copy(&p->told, told)) {
-		set_lane(p);
+	if (p->listed && processcode_copy(&p->proc, places->proc) &&
+	    processcode_copy(&p->root, places->root) && processcode_copy(&p->told, told)) {
+		processcode_set_lane(p);
 		return p;
 	}
 	process_code__put(p);

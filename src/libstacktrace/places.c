@@ -31,7 +31,7 @@ static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t addre
 	snprintf(p->symbol, sizeof(p->symbol), "%.*s", (int)sizeof(p->symbol) - 1, s.name);
 }
 
-static void describe(const struct mapping *m, uint64_t address, struct stacktrace_place *p)
+static void places_describe(const struct mapping *m, uint64_t address, struct stacktrace_place *p)
 {
 	p->start = m->start;
 	p->end = m->end;
@@ -56,7 +56,7 @@ API int stacktrace_find(stacktrace_tracker *t, pid_t pid, uint64_t address,
 	p = pid > 0 ? process_table__find(t->processes, (uint32_t)pid) : NULL;
 	m = p ? process__find(p, address) : NULL;
 	if (m)
-		describe(m, address, place);
+		places_describe(m, address, place);
 	if (m && m->kind == MAPPING_ANON)
 		find_jit_symbol(t, (uint32_t)pid, address, place);
 	tracker__unlock(t);

@@ -59,7 +59,7 @@ static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 	return t->jit;
 }
 
-static bool fill(stacktrace_tracker *t, const struct stacktrace_options *o)
+static bool tracker_fill(stacktrace_tracker *t, const struct stacktrace_options *o)
 {
 	t->on_process = o->on_process;
 	t->on_download = o->on_download;
@@ -119,7 +119,7 @@ API stacktrace_tracker *stacktrace_tracker_new(const struct stacktrace_options *
 	if (!t)
 		return NULL;
 	init_lock(t);
-	if (fill(t, &o))
+	if (tracker_fill(t, &o))
 		return t;
 	err = errno;
 	stacktrace_tracker_free(t);

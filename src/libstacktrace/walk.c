@@ -55,19 +55,21 @@ struct prepared {
 };
 
 /* Returns NULL if the machine is not supported. Returns x86-64 for an i386 process. */
-static const struct machine *machine_of(uint16_t elf)
+static const struct machine *walk_machine_of(uint16_t elf)
 {
 	return machine__of_elf(!elf ? HOST : elf == EM_386 ? EM_X86_64 : elf);
 }
 
-static unsigned number_of(const struct stacktrace_sample *s, const struct machine *m, int dwarf)
+static unsigned walk_number_of(const struct stacktrace_sample *s, const struct machine *m,
+			       int dwarf)
 {
 	if (s->machine != EM_386)
 		return (unsigned)dwarf;
 	return dwarf == I386_PC ? m->pc : dwarf == I386_SP ? m->sp : MACHINE_REG_MAX;
 }
 
-static uint64_t spread(const struct stacktrace_sample *s, const struct machine *m, uint64_t *regs)
+static uint64_t walk_spread(const struct stacktrace_sample *s, const struct machine *m,
+			    uint64_t *regs)
 {
 	struct perfregs_order order;
 	uint64_t known = 0;
@@ -77,7 +79,7 @@ static uint64_t spread(const struct stacktrace_sample *s, const struct machine *
 		return perfregs__spread(&order, s->regs, s->n_regs, regs);
 	}
 	for (size_t i = 0; i < s->n_regs; i++) {
-		unsigned reg = number_of(s, m, s->mapping[i]);
+		unsigned reg = walk_number_of(s, m, s->mapping[i]);
 
 		if (reg >= m->reg_cnt)
 			continue;
@@ -87,9 +89,9 @@ static uint64_t spread(const struct stacktrace_sample *s, const struct machine *
 	return known;
 }
 
-static int prepare(const struct stacktrace_sample *s, struct prepared *p)
+static int walk_prepare(const struct stacktrace_sample *s, struct prepared *p)
 {
-	const struct machine *m = machine_of(s->machine);
+	const struct machine *m = walk_machine_of(s->machine);
 
 	if (s->size != sizeof(*s) || s->pid <= 0 || s->abi > STACKTRACE_ABI_64)
 		return -EINVAL;
@@ -102,7 +104,7 @@ static int prepare(const struct stacktrace_sample *s, struct prepared *p)
 	p->sample = (struct sample){
 		.machine = m,
 		.regs = p->regs,
-		.valid = spread(s, m, p->regs),
+		.valid = walk_spread(s, m, p->regs),
 		.truncated = s->flags & STACKTRACE_STACK_IS_CUT,
 		.compat = s->abi == STACKTRACE_ABI_32 || s->machine == EM_386,
 	};
@@ -141,7 +143,7 @@ static struct process *find_process(stacktrace_tracker *t, uint32_t tgid)
 	return process_table__get(t->processes, tgid);
 }
 
-static void count(stacktrace_tracker *t, struct trace *trace)
+static void walk_count(stacktrace_tracker *t, struct trace *trace)
 {
 	if (trace->cnt > t->max_frames) {
 		trace->cnt = t->max_frames;
@@ -166,11 +168,11 @@ static int walk(stacktrace_tracker *t, const struct prepared *in, struct trace *
 		return -ENOMEM;
 	if (!walk_policy__walk(&t->policy, &w))
 		return -EAGAIN;
-	count(t, trace);
+	walk_count(t, trace);
 	return (int)trace->status;
 }
 
-static int hand_out(const struct trace *trace, stacktrace_frame_fn callback, void *arg)
+static int walk_hand_out(const struct trace *trace, stacktrace_frame_fn callback, void *arg)
 {
 	for (size_t i = 0; i < trace->cnt; i++) {
 		const struct frame *f = &trace->frames[i];
@@ -193,7 +195,7 @@ API int stacktrace_sample_getframes(stacktrace_tracker *t, const struct stacktra
 {
 	struct prepared p;
 	struct scratch *s;
-	int end = prepare(sample, &p);
+	int end = walk_prepare(sample, &p);
 
 	if (end)
 		return end;
@@ -202,7 +204,7 @@ API int stacktrace_sample_getframes(stacktrace_tracker *t, const struct stacktra
 	end = s ? walk(t, &p, &s->trace) : -ENOMEM;
 	tracker__unlock(t);
 	if (end >= 0)
-		end = hand_out(&s->trace, callback, arg);
+		end = walk_hand_out(&s->trace, callback, arg);
 	tracker__lock(t);
 	if (s)
 		put_scratch(t, s);

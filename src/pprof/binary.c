@@ -78,7 +78,8 @@ void binaries__free(struct binaries *b)
 
 /* Returns the path of the file with this build ID, or NULL if there is none. The result may be
  * `module` itself, which must outlive it. */
-static const char *path_of(const struct binaries *b, const char *module, const char *build_id)
+static const char *binary_path_of(const struct binaries *b, const char *module,
+				  const char *build_id)
 {
 	char found[BUILD_ID_HEX_SZ];
 
@@ -91,7 +92,7 @@ static const char *path_of(const struct binaries *b, const char *module, const c
 }
 
 /* Returns NULL if the file is not on this machine, or if out of memory. */
-static struct binary *find(struct binaries *b, const char *module, const char *build_id)
+static struct binary *binary_find(struct binaries *b, const char *module, const char *build_id)
 {
 	size_t id_sz = strlen(build_id), sz = id_sz + 1 + strlen(module);
 	struct binary *k, *old;
@@ -109,13 +110,13 @@ static struct binary *find(struct binaries *b, const char *module, const char *b
 		free(k);
 		return old && old->path ? old : NULL;
 	}
-	k->path = path_of(b, k->key + id_sz + 1, build_id);
+	k->path = binary_path_of(b, k->key + id_sz + 1, build_id);
 	return k->path ? k : NULL;
 }
 
 struct lines *binaries__lines(struct binaries *b, const char *module, const char *build_id)
 {
-	struct binary *k = find(b, module, build_id);
+	struct binary *k = binary_find(b, module, build_id);
 
 	if (k && !k->has_lines)
 		k->lines = lines__new(k->path);
@@ -133,7 +134,7 @@ static const struct functions *functions_of(struct binary *k)
 }
 
 /* Returns false if the text does not fit; valid paths and build IDs do. */
-static bool copy(char *to, size_t room, struct frame_text text)
+static bool binary_copy(char *to, size_t room, struct frame_text text)
 {
 	if (text.sz >= room)
 		return false;
@@ -149,10 +150,10 @@ void binaries__locate(struct binaries *b, struct named_frame *f)
 	const struct functions *functions;
 	struct binary *k;
 
-	if (f->name.sz || !copy(module, sizeof(module), f->module) ||
-	    !copy(build_id, sizeof(build_id), f->build_id))
+	if (f->name.sz || !binary_copy(module, sizeof(module), f->module) ||
+	    !binary_copy(build_id, sizeof(build_id), f->build_id))
 		return;
-	k = find(b, module, build_id);
+	k = binary_find(b, module, build_id);
 	functions = k ? functions_of(k) : NULL;
 	if (!functions || !functions__find(functions, place, &start))
 		return;

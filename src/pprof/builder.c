@@ -12,7 +12,7 @@
 #include "pprof/builder_private.h"
 #include "base/utf8.h"
 
-static uint32_t intern(struct builder *b, const char *s, size_t sz)
+static uint32_t builder_intern(struct builder *b, const char *s, size_t sz)
 {
 	uint32_t id;
 
@@ -28,7 +28,7 @@ static uint32_t intern(struct builder *b, const char *s, size_t sz)
 
 static uint32_t intern_str(struct builder *b, const char *s)
 {
-	return intern(b, s ? s : "", s ? strlen(s) : 0);
+	return builder_intern(b, s ? s : "", s ? strlen(s) : 0);
 }
 
 static const char *const byte_names[] = { "amount", "growth", "bandwidth", "bytes" };
@@ -204,7 +204,7 @@ struct found_line {
 	int line, column;
 };
 
-static void add_line(const struct line *line, void *arg)
+static void builder_add_line(const struct line *line, void *arg)
 {
 	struct builder *b = arg;
 	struct found_line found = { .line = line->line, .column = line->column };
@@ -224,7 +224,7 @@ static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint3
 		return from_lines;
 	b->unnamed += !f->name.sz;
 	named_frame__append(&name, f);
-	id = buf__err(&name) ? 0 : intern(b, (const char *)name.data, name.sz);
+	id = buf__err(&name) ? 0 : builder_intern(b, (const char *)name.data, name.sz);
 	buf__free(&name);
 	return id;
 }
@@ -245,7 +245,7 @@ static uint32_t with_offset(struct builder *b, uint32_t name, uint64_t offset)
 	snprintf(suffix, sizeof(suffix), "-%" PRIx64, offset);
 	buf__append(&text, s, sz);
 	buf__append(&text, suffix, strlen(suffix));
-	id = buf__err(&text) ? 0 : intern(b, (const char *)text.data, text.sz);
+	id = buf__err(&text) ? 0 : builder_intern(b, (const char *)text.data, text.sz);
 	buf__free(&text);
 	return id;
 }
@@ -277,12 +277,13 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 }
 
 /* Adds the line that the recording has. */
-static void add_own_line(struct builder *b, struct mapping_entry *m, const struct named_frame *f)
+static void builder_add_own_line(struct builder *b, struct mapping_entry *m,
+				 const struct named_frame *f)
 {
 	struct found_line own = { .line = f->line };
 
-	own.file = f->file.sz ? intern(b, f->file.s, f->file.sz)
-			      : intern(b, f->module.s, f->module.sz);
+	own.file = f->file.sz ? builder_intern(b, f->file.s, f->file.sz)
+			      : builder_intern(b, f->module.s, f->module.sz);
 	m->pb.has_filenames = m->pb.has_line_numbers = true;
 	buf__append(&b->lines, &own, sizeof(own));
 }
@@ -298,11 +299,11 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 	binaries__locate(b->options.binaries, &located);
 	buf__reset(&b->lines);
 	if (f->line)
-		add_own_line(b, m, f);
+		builder_add_own_line(b, m, f);
 	else if (m->lines)
 		lines__at(m->lines,
 			  (struct line_query){ f->address + f->offset, b->options.inlines },
-			  add_line, b);
+			  builder_add_line, b);
 	if (!b->lines.sz)
 		buf__append(&b->lines, &none, sizeof(none));
 	if (buf__err(&b->lines))
@@ -336,8 +337,8 @@ static struct location_entry *location__new(struct builder *b, const struct loca
 static uint64_t location_id(struct builder *b, const struct named_frame *f)
 {
 	uint64_t place = f->address + f->offset;
-	struct mapping_key map_key = { .module = intern(b, f->module.s, f->module.sz),
-				       .build_id = intern(b, f->build_id.s, f->build_id.sz),
+	struct mapping_key map_key = { .module = builder_intern(b, f->module.s, f->module.sz),
+				       .build_id = builder_intern(b, f->build_id.s, f->build_id.sz),
 				       .has_bias = f->has_file_offset,
 				       .bias = f->has_file_offset ? place - f->file_offset : 0 };
 	struct location_key key = { .place = place, .offset = f->offset, .line = f->line };
@@ -347,7 +348,7 @@ static uint64_t location_id(struct builder *b, const struct named_frame *f)
 	if (!m)
 		return 0;
 	key.mapping = (uint32_t)m->pb.id;
-	key.name = intern(b, f->name.s, f->name.sz);
+	key.name = builder_intern(b, f->name.s, f->name.sz);
 	m->low = place < m->low ? place : m->low;
 	m->high = place > m->high ? place : m->high;
 	HASH_FIND(hh, b->locations, &key, sizeof(key), l);

@@ -39,7 +39,7 @@ static void folded_sample(const struct builder *b, const struct builder_index *i
 	fprintf(f, " %" PRId64 "\n", s->values[BUILDER_VALUE_CNT - 1]);
 }
 
-static int compare_values(const struct sample_entry *a, const struct sample_entry *b)
+static int folded_compare_values(const struct sample_entry *a, const struct sample_entry *b)
 {
 	int64_t x = a->values[BUILDER_VALUE_CNT - 1], y = b->values[BUILDER_VALUE_CNT - 1];
 
@@ -48,7 +48,7 @@ static int compare_values(const struct sample_entry *a, const struct sample_entr
 
 void builder__sort(struct builder *b)
 {
-	HASH_SORT(b->samples, compare_values);
+	HASH_SORT(b->samples, folded_compare_values);
 }
 
 int builder__write_folded(struct builder *b, const char *path)

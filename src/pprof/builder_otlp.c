@@ -83,7 +83,7 @@ static uint32_t otlp_intern(struct otlp *o, const char *text)
 	return id;
 }
 
-static struct otlp_value choose_value(struct otlp *o)
+static struct otlp_value otlp_choose_value(struct otlp *o)
 {
 	const struct builder *b = o->builder;
 	const char *last = strtab__str(b->strings, b->types[BUILDER_VALUE_CNT - 1], NULL);
@@ -101,7 +101,7 @@ static struct otlp_value choose_value(struct otlp *o)
 /* ---- the tables ----------------------------------------------------------------------------- */
 
 /* Appends an attribute with the build ID. Returns its place in the table. */
-static uint32_t add_build_id(struct otlp *o, uint32_t build_id)
+static uint32_t otlp_add_build_id(struct otlp *o, uint32_t build_id)
 {
 	struct buf attribute = { 0 }, value = { 0 };
 
@@ -120,7 +120,7 @@ static void add_mappings(struct otlp *o)
 
 		otlp_number(&message, 4, (uint64_t)m->pb.filename);
 		if (m->key.build_id) {
-			buf__uleb(&attributes, add_build_id(o, m->key.build_id));
+			buf__uleb(&attributes, otlp_add_build_id(o, m->key.build_id));
 			otlp_message(&message, 5, &attributes);
 		}
 		otlp_message(&o->dictionary, 1, &message);
@@ -162,7 +162,7 @@ static void add_functions(struct otlp *o)
 
 /* Entry 0 of each table, before the others: mappings, locations, functions, links, attributes and
  * stacks. The strings have it already. */
-static void add_empty_entries(struct otlp *o)
+static void otlp_add_empty_entries(struct otlp *o)
 {
 	static const unsigned tables[] = { 1, 2, 3, 4, 6, 7 };
 
@@ -171,7 +171,7 @@ static void add_empty_entries(struct otlp *o)
 	o->attribute_cnt = 1;
 }
 
-static void add_strings(struct otlp *o)
+static void otlp_add_strings(struct otlp *o)
 {
 	for (size_t i = 0; i < strtab__cnt(o->builder->strings); i++)
 		otlp_text(&o->dictionary, 5, strtab__str(o->builder->strings, (uint32_t)i, NULL));
@@ -201,7 +201,7 @@ static void add_samples(struct otlp *o, const struct otlp_value *v)
 	}
 }
 
-static void add_type(struct buf *out, unsigned field, uint32_t type, uint32_t unit)
+static void otlp_add_type(struct buf *out, unsigned field, uint32_t type, uint32_t unit)
 {
 	struct buf message = { 0 };
 
@@ -213,16 +213,16 @@ static void add_type(struct buf *out, unsigned field, uint32_t type, uint32_t un
 static void add_profile(struct otlp *o)
 {
 	const struct builder *b = o->builder;
-	struct otlp_value v = choose_value(o);
+	struct otlp_value v = otlp_choose_value(o);
 	uint8_t id[OTLP_ID_SZ];
 
-	add_type(&o->profile, 1, v.type, v.unit);
+	otlp_add_type(&o->profile, 1, v.type, v.unit);
 	add_samples(o, &v);
 	otlp_tag(&o->profile, 3, OTLP_FIXED64);
 	buf__u64(&o->profile, (uint64_t)b->start_ns);
 	otlp_number(&o->profile, 4, (uint64_t)b->wall_ns);
 	if (v.has_period) {
-		add_type(&o->profile, 5, b->period_type, b->period_unit);
+		otlp_add_type(&o->profile, 5, b->period_type, b->period_unit);
 		otlp_number(&o->profile, 6, (uint64_t)b->period_ns);
 	}
 	if (getrandom(id, sizeof(id), 0) == sizeof(id))
@@ -242,7 +242,7 @@ static void add_resource(struct otlp *o, struct buf *out)
 	otlp_message(out, 1, &resource);
 }
 
-static void add_scope(struct buf *out)
+static void otlp_add_scope(struct buf *out)
 {
 	struct buf scope = { 0 };
 
@@ -255,14 +255,14 @@ static struct buf otlp_request(struct otlp *o)
 {
 	struct buf request = { 0 }, resource = { 0 }, scope = { 0 };
 
-	add_empty_entries(o);
+	otlp_add_empty_entries(o);
 	o->build_id_key = otlp_intern(o, BUILD_ID_KEY);
 	add_mappings(o);
 	add_locations(o);
 	add_functions(o);
 	add_profile(o);
-	add_strings(o);
-	add_scope(&scope);
+	otlp_add_strings(o);
+	otlp_add_scope(&scope);
 	otlp_message(&scope, 2, &o->profile);
 	add_resource(o, &resource);
 	otlp_message(&resource, 2, &scope);

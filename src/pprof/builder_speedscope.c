@@ -28,12 +28,12 @@ struct speedscope {
 	int err;
 };
 
-static const char *text_of(const struct speedscope *s, uint32_t id)
+static const char *speedscope_text_of(const struct speedscope *s, uint32_t id)
 {
 	return strtab__str(s->builder->strings, id, NULL);
 }
 
-static void append_text(struct speedscope *s, const char *text)
+static void speedscope_append_text(struct speedscope *s, const char *text)
 {
 	jsonbuf__str(&s->out, text, strlen(text));
 }
@@ -62,7 +62,7 @@ static struct function_key frame_key(const struct speedscope *s,
 	return key;
 }
 
-static void add_frame(struct speedscope *s, const struct function_key *key)
+static void speedscope_add_frame(struct speedscope *s, const struct function_key *key)
 {
 	struct speedscope_frame *f;
 
@@ -89,7 +89,7 @@ static void collect_frames(struct speedscope *s)
 		for (size_t i = 0; i < l->pb.n_line && !s->err; i++) {
 			struct function_key key = frame_key(s, &l->pb, i);
 
-			add_frame(s, &key);
+			speedscope_add_frame(s, &key);
 		}
 	}
 }
@@ -103,10 +103,10 @@ static void write_frames(struct speedscope *s)
 	HASH_ITER (hh, s->frames, f, next) {
 		buf__str(&s->out, between);
 		buf__str(&s->out, "{\"name\":");
-		append_text(s, text_of(s, f->key.name));
+		speedscope_append_text(s, speedscope_text_of(s, f->key.name));
 		if (f->key.file) {
 			buf__str(&s->out, ",\"file\":");
-			append_text(s, text_of(s, f->key.file));
+			speedscope_append_text(s, speedscope_text_of(s, f->key.file));
 		}
 		buf__str(&s->out, "}");
 		between = ",\n";
@@ -138,7 +138,7 @@ static void append_stack(struct speedscope *s, const struct sample_entry *sample
 	}
 }
 
-static void append_list(struct speedscope *s, size_t value, bool stacks)
+static void speedscope_append_list(struct speedscope *s, size_t value, bool stacks)
 {
 	struct sample_entry *sample, *next;
 	const char *between = "";
@@ -172,31 +172,31 @@ static int64_t sum_of(const struct builder *b, size_t value)
 	return sum;
 }
 
-static void write_profile(struct speedscope *s, size_t value)
+static void speedscope_write_profile(struct speedscope *s, size_t value)
 {
 	const struct builder *b = s->builder;
-	const char *unit = text_of(s, b->units[value]);
+	const char *unit = speedscope_text_of(s, b->units[value]);
 
 	buf__str(&s->out, "{\"type\":\"sampled\",\"name\":");
-	append_text(s, text_of(s, b->types[value]));
+	speedscope_append_text(s, speedscope_text_of(s, b->types[value]));
 	buf__str(&s->out, ",\"unit\":");
-	append_text(s, strcmp(unit, "count") == 0 ? "none" : unit);
+	speedscope_append_text(s, strcmp(unit, "count") == 0 ? "none" : unit);
 	buf__str(&s->out, ",\"startValue\":0,\"endValue\":");
 	jsonbuf__int(&s->out, sum_of(b, value));
 	buf__str(&s->out, ",\n\"samples\":[");
-	append_list(s, value, true);
+	speedscope_append_list(s, value, true);
 	buf__str(&s->out, "],\n\"weights\":[");
-	append_list(s, value, false);
+	speedscope_append_list(s, value, false);
 	buf__str(&s->out, "]}");
 }
 
-static void write_all(struct speedscope *s)
+static void speedscope_write_all(struct speedscope *s)
 {
 	buf__str(&s->out, "{\"$schema\":\"" SCHEMA "\",\"exporter\":\"stacksexport\",\n");
 	write_frames(s);
 	buf__str(&s->out, "\"profiles\":[\n");
 	for (size_t i = BUILDER_VALUE_CNT; i-- > 0;) {
-		write_profile(s, i);
+		speedscope_write_profile(s, i);
 		buf__str(&s->out, i ? ",\n" : "");
 	}
 	buf__str(&s->out, "]}\n");
@@ -226,7 +226,7 @@ int builder__write_speedscope(struct builder *b, const char *path)
 		s.err = -errno;
 	errno = 0;
 	if (s.file)
-		write_all(&s);
+		speedscope_write_all(&s);
 	if (s.file && fclose(s.file) != 0 && !s.err)
 		s.err = errno ? -errno : -EIO;
 	free_frames(&s);

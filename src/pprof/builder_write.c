@@ -73,15 +73,16 @@ static void add_missing_program(struct builder *b)
 	builder__add_program(b);
 }
 
-struct candidate {
+struct builder_candidate {
 	enum origin_kind kind;
 	uint64_t weight; /* sum over the samples with this origin */
 };
 
 /* Returns the origin of a sample: the program nearest to the root of its stack. Returns NULL if
  * there is none. */
-static struct candidate *origin(const Perftools__Profiles__Profile *p,
-				const Perftools__Profiles__Sample *s, struct candidate *candidates)
+static struct builder_candidate *builder_origin(const Perftools__Profiles__Profile *p,
+						const Perftools__Profiles__Sample *s,
+						struct builder_candidate *candidates)
 {
 	for (size_t i = s->n_location_id; i-- > 0;) {
 		const Perftools__Profiles__Location *l = p->location[s->location_id[i] - 1];
@@ -92,12 +93,12 @@ static struct candidate *origin(const Perftools__Profiles__Profile *p,
 	return NULL;
 }
 
-static size_t heaviest(const struct candidate *candidates, size_t cnt)
+static size_t builder_heaviest(const struct builder_candidate *candidates, size_t cnt)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < cnt; i++) {
-		const struct candidate *c = &candidates[i], *than = &candidates[best];
+		const struct builder_candidate *c = &candidates[i], *than = &candidates[best];
 
 		if (c->kind > than->kind || (c->kind == than->kind && c->weight > than->weight))
 			best = i;
@@ -109,7 +110,7 @@ static size_t heaviest(const struct candidate *candidates, size_t cnt)
  * program is the origin with the highest sum of the last value. */
 static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 {
-	struct candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
+	struct builder_candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
 	Perftools__Profiles__Mapping *program;
 	struct mapping_entry *m, *next;
 	size_t best;
@@ -122,13 +123,13 @@ static void program_first(struct builder *b, Perftools__Profiles__Profile *p)
 	HASH_ITER (hh, b->mappings, m, next)
 		candidates[m->pb.id - 1].kind = origin_kind(b, m);
 	for (size_t i = 0; i < p->n_sample; i++) {
-		struct candidate *c = origin(p, p->sample[i], candidates);
+		struct builder_candidate *c = builder_origin(p, p->sample[i], candidates);
 		int64_t value = p->sample[i]->value[BUILDER_VALUE_CNT - 1];
 
 		if (c && value > 0)
 			c->weight += (uint64_t)value;
 	}
-	best = heaviest(candidates, p->n_mapping);
+	best = builder_heaviest(candidates, p->n_mapping);
 	free(candidates);
 	if (best == 0)
 		return;
@@ -194,7 +195,8 @@ static int write_gz(const Perftools__Profiles__Profile *p, const char *path)
 }
 
 /* Completes the message and writes it. Returns 0, -EFBIG or -errno. */
-static int write_profile(struct builder *b, Perftools__Profiles__Profile *p, const char *path)
+static int builder_write_profile(struct builder *b, Perftools__Profiles__Profile *p,
+				 const char *path)
 {
 	Perftools__Profiles__ValueType types[BUILDER_VALUE_CNT], *type_ptrs[BUILDER_VALUE_CNT];
 	Perftools__Profiles__ValueType period = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
@@ -236,7 +238,9 @@ int builder__write(struct builder *b, const char *path)
 	program_first(b, &p);
 	p.function = COLLECT(b, functions, Perftools__Profiles__Function, &p.n_function);
 	p.string_table = collect_strings(b, &p.n_string_table);
-	err = b->err ? b->err : buf__err(&b->comments) ? -ENOMEM : write_profile(b, &p, path);
+	err = b->err		       ? b->err
+	      : buf__err(&b->comments) ? -ENOMEM
+				       : builder_write_profile(b, &p, path);
 	free(p.sample);
 	free(p.mapping);
 	free(p.location);

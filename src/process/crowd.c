@@ -15,7 +15,7 @@
 
 #define LEVELS_MAX 33 /* user namespaces nest 32 deep */
 
-static bool same_file(int fd, const struct stat *st)
+static bool crowd_same_file(int fd, const struct stat *st)
 {
 	struct stat now;
 
@@ -23,14 +23,14 @@ static bool same_file(int fd, const struct stat *st)
 }
 
 /* Takes a user namespace that is not ours. Returns its outermost ancestor below ours. */
-static int outermost(int ns, const struct stat *ours)
+static int crowd_outermost(int ns, const struct stat *ours)
 {
 	for (size_t level = 0; level < LEVELS_MAX; level++) {
 		int parent = ioctl(ns, NS_GET_PARENT);
 
 		if (parent < 0)
 			break;
-		if (same_file(parent, ours)) {
+		if (crowd_same_file(parent, ours)) {
 			close(parent);
 			break;
 		}
@@ -76,9 +76,9 @@ static bool namespace_owner(int proc, uint32_t tgid, uid_t *owner)
 	ns = openat(proc, name, O_RDONLY | O_CLOEXEC);
 	if (ns < 0)
 		return false;
-	found = !same_file(ns, &ours);
+	found = !crowd_same_file(ns, &ours);
 	if (found) {
-		ns = outermost(ns, &ours);
+		ns = crowd_outermost(ns, &ours);
 		found = ioctl(ns, NS_GET_OWNER_UID, owner) == 0;
 	}
 	close(ns);

@@ -17,7 +17,7 @@
 
 /* Reads the beginning of a file of the process. Returns its length without the NUL that is
  * appended, 0 if it cannot be read. */
-static size_t read_text(int proc, uint32_t tgid, const char *file, char text[1024])
+static size_t facts_read_text(int proc, uint32_t tgid, const char *file, char text[1024])
 {
 	char name[32];
 	ssize_t got;
@@ -35,7 +35,7 @@ static size_t read_text(int proc, uint32_t tgid, const char *file, char text[102
 /* ---- the command line ---------------------------------------------------------------------------
  */
 
-struct reading {
+struct facts_reading {
 	struct errand errand;
 	int proc;
 	uint32_t tgid;
@@ -43,14 +43,14 @@ struct reading {
 	char text[PROCESS_TEXT_MAX];
 };
 
-static struct reading *reading_of(struct errand *e)
+static struct facts_reading *reading_of(struct errand *e)
 {
-	return (struct reading *)((char *)e - offsetof(struct reading, errand));
+	return (struct facts_reading *)((char *)e - offsetof(struct facts_reading, errand));
 }
 
-static void reading_run(struct errand *e)
+static void facts_reading_run(struct errand *e)
 {
-	struct reading *r = reading_of(e);
+	struct facts_reading *r = reading_of(e);
 	char name[32];
 	ssize_t got;
 	int fd;
@@ -71,14 +71,14 @@ static void reading_drop(struct errand *e)
 /* Like the questions of mmquery.c: each process of root counts as a user. */
 static uint64_t reading_user(const struct errand *e)
 {
-	const struct reading *r = reading_of((struct errand *)e);
+	const struct facts_reading *r = reading_of((struct errand *)e);
 	uint64_t crowd = crowd__of(r->proc, r->tgid);
 
 	return crowd == JOB_CROWD_ROOT ? 1ull << 63 | r->tgid : crowd;
 }
 
 /* Puts blanks between the arguments. */
-static void reading_join(struct reading *r, size_t max)
+static void reading_join(struct facts_reading *r, size_t max)
 {
 	while (r->sz && (r->text[r->sz - 1] == '\0' || r->text[r->sz - 1] == ' '))
 		r->sz--;
@@ -90,13 +90,14 @@ static void reading_join(struct reading *r, size_t max)
 }
 
 /* Returns NULL if the process does not answer, or out of memory. */
-static struct reading *read_command_line(const struct process_table *t, uint32_t tgid, size_t max)
+static struct facts_reading *read_command_line(const struct process_table *t, uint32_t tgid,
+					       size_t max)
 {
-	struct reading *r = malloc(sizeof(*r));
+	struct facts_reading *r = malloc(sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->errand = (struct errand){ reading_run, reading_drop, reading_user, 0 };
+	r->errand = (struct errand){ facts_reading_run, reading_drop, reading_user, 0 };
 	r->proc = t->open.places.proc;
 	r->tgid = tgid;
 	if (!errands__run(t->open.places.errands, &r->errand))
@@ -109,7 +110,7 @@ static struct reading *read_command_line(const struct process_table *t, uint32_t
  */
 
 /* Returns the number after `label` in a status file, or 0. */
-static uint32_t status_number(const char *text, const char *label, unsigned idx)
+static uint32_t facts_status_number(const char *text, const char *label, unsigned idx)
 {
 	const char *at = strstr(text, label);
 	char *end;
@@ -158,12 +159,12 @@ struct process_facts *process_table__facts(const struct process_table *t, uint32
 {
 	char status[1024], stat_line[1024], path[PATH_MAX];
 	bool known = t->open.places.proc >= 0 &&
-		     read_text(t->open.places.proc, tgid, "status", status) &&
-		     read_text(t->open.places.proc, tgid, "stat", stat_line);
+		     facts_read_text(t->open.places.proc, tgid, "status", status) &&
+		     facts_read_text(t->open.places.proc, tgid, "stat", stat_line);
 	size_t path_len = known ? read_executable(t->open.places.proc, tgid, path) : 0;
 	size_t path_sz = path_len < text_max ? path_len : text_max;
 	/* without an executable: a zombie, or a thread of the kernel, which has no arguments */
-	struct reading *r = path_len ? read_command_line(t, tgid, text_max) : NULL;
+	struct facts_reading *r = path_len ? read_command_line(t, tgid, text_max) : NULL;
 	size_t line_sz = r ? r->sz : 0;
 	struct process_facts *f = malloc(sizeof(*f) + path_sz + line_sz);
 
@@ -173,8 +174,8 @@ struct process_facts *process_table__facts(const struct process_table *t, uint32
 					     .command_line_sz = line_sz };
 	if (f && known) {
 		f->start_ns = stat_start_ns(stat_line);
-		f->parent = status_number(status, "\nPPid:", 0);
-		f->uid = status_number(status, "\nUid:", 1);
+		f->parent = facts_status_number(status, "\nPPid:", 0);
+		f->uid = facts_status_number(status, "\nUid:", 1);
 		memcpy(f->text, path, path_sz);
 		memcpy(f->text + path_sz, r ? r->text : "", line_sz);
 	}

@@ -32,7 +32,7 @@ int finder__by_path(const struct finder *f, const char *path)
 	return f->sysroot < 0 ? -ENOENT : handle__below(f->sysroot, path);
 }
 
-static int downloaded(struct finder *f, const struct build_id *id)
+static int finder_downloaded(struct finder *f, const struct build_id *id)
 {
 	const char *path = f->downloads ? downloads__path(f->downloads, id) : NULL;
 
@@ -46,7 +46,7 @@ int finder__by_build_id(struct finder *f, const struct build_id *id, size_t nth)
 	if (id->sz < 2 || nth > f->dir_cnt * NAME_CNT)
 		return -ERANGE;
 	if (nth == f->dir_cnt * NAME_CNT)
-		return downloaded(f, id);
+		return finder_downloaded(f, id);
 	for (size_t i = 0; i < id->sz; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
 	if (snprintf(path, sizeof(path), "%s/%.2s/%s%s", f->dirs[nth / NAME_CNT], hex, hex + 2,
@@ -78,7 +78,7 @@ void finder__stats(struct finder *f, struct download_stats *s)
 		downloads__stats(f->downloads, s);
 }
 
-static int add_dir(struct finder *f, const char *before, const char *dir)
+static int finder_add_dir(struct finder *f, const char *before, const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -101,15 +101,15 @@ static int add_usual(struct finder *f, const char *sysroot)
 {
 	static const char *const dirs[] = { "/usr/lib/debug/.build-id", "/usr/lib/.build-id" };
 	const char *roots[] = { sysroot, "" }, *home = secure_getenv("HOME");
-	int err = home && *home ? add_dir(f, home, "/.debug/.build-id") : 0;
+	int err = home && *home ? finder_add_dir(f, home, "/.debug/.build-id") : 0;
 
 	for (size_t r = 0; r < 2; r++)
 		for (size_t i = 0; i < 2 && roots[r] && !err; i++)
-			err = add_dir(f, roots[r], dirs[i]);
+			err = finder_add_dir(f, roots[r], dirs[i]);
 	return err;
 }
 
-static int fill(struct finder *f, const struct finder_options *o)
+static int finder_fill(struct finder *f, const struct finder_options *o)
 {
 	int err = 0;
 
@@ -118,7 +118,7 @@ static int fill(struct finder *f, const struct finder_options *o)
 	if (o->sysroot && f->sysroot < 0)
 		return -errno;
 	for (size_t i = 0; o->dirs && o->dirs[i] && !err; i++)
-		err = add_dir(f, "", o->dirs[i]);
+		err = finder_add_dir(f, "", o->dirs[i]);
 	if (!o->dirs)
 		err = add_usual(f, o->sysroot);
 	if (err || !o->debuginfod)
@@ -137,7 +137,7 @@ struct finder *finder__new(const struct finder_options *o)
 	if (!f)
 		return NULL;
 	f->sysroot = -1;
-	err = fill(f, o);
+	err = finder_fill(f, o);
 	if (!err)
 		return f;
 	finder__free(f);

@@ -25,14 +25,14 @@ struct image *image__get(struct image *i)
 	return i;
 }
 
-static void release(struct image *i, struct mapping *m)
+static void image_release(struct image *i, struct mapping *m)
 {
 	elf_file__put(m->file);
 	open_job__put(m->opening);
 	pathtab__put(i->paths, m->path);
 }
 
-static struct mapping part(const struct mapping *m, uint64_t start, uint64_t end)
+static struct mapping image_part(const struct mapping *m, uint64_t start, uint64_t end)
 {
 	struct mapping p = *m;
 
@@ -50,12 +50,12 @@ void image__put(struct image *i)
 	if (!i || --i->refs > 0)
 		return;
 	for (size_t n = 0; n < i->cnt; n++)
-		release(i, &i->maps[n]);
+		image_release(i, &i->maps[n]);
 	free(i->maps);
 	free(i);
 }
 
-static int reserve(struct image *i, size_t cnt)
+static int image_reserve(struct image *i, size_t cnt)
 {
 	size_t cap = i->cap ? i->cap : 8;
 	struct mapping *maps;
@@ -74,27 +74,27 @@ static int reserve(struct image *i, size_t cnt)
 	return 0;
 }
 
-static struct image *copy(const struct image *from)
+static struct image *image_copy(const struct image *from)
 {
 	struct image *i = image__new(from->paths);
 
-	if (!i || reserve(i, from->cnt + 1) != 0) {
+	if (!i || image_reserve(i, from->cnt + 1) != 0) {
 		image__put(i);
 		return NULL;
 	}
 	for (; i->cnt < from->cnt; i->cnt++)
-		i->maps[i->cnt] =
-			part(&from->maps[i->cnt], from->maps[i->cnt].start, from->maps[i->cnt].end);
+		i->maps[i->cnt] = image_part(&from->maps[i->cnt], from->maps[i->cnt].start,
+					     from->maps[i->cnt].end);
 	return i;
 }
 
 /* Returns the index of the first mapping that ends after addr. */
-static size_t first_after(const struct image *i, uint64_t addr)
+static size_t image_first_after(const struct image *i, uint64_t addr)
 {
 	return SEARCH_COUNT(i->maps, i->cnt, m, m->end <= addr);
 }
 
-static bool same(const struct mapping *a, const struct mapping *b)
+static bool image_same(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
 	       a->kind == b->kind && a->file == b->file && a->opening == b->opening &&
@@ -115,7 +115,7 @@ bool image__equal(const struct image *a, const struct image *b)
 	if (a->cnt != b->cnt)
 		return false;
 	for (size_t n = 0; n < a->cnt; n++)
-		if (!same(&a->maps[n], &b->maps[n]))
+		if (!image_same(&a->maps[n], &b->maps[n]))
 			return false;
 	return true;
 }
@@ -123,51 +123,51 @@ bool image__equal(const struct image *a, const struct image *b)
 /*
  * Replaces maps[from … to - 1] by m and by the parts of them that extend beyond m on either side.
  */
-static int replace(struct image *i, size_t from, size_t to, const struct mapping *m)
+static int image_replace(struct image *i, size_t from, size_t to, const struct mapping *m)
 {
 	struct mapping put[3];
 	size_t cnt = 0;
-	int err = reserve(i, i->cnt + 2);
+	int err = image_reserve(i, i->cnt + 2);
 
 	if (err)
 		return err;
 	if (from < to && i->maps[from].start < m->start)
-		put[cnt++] = part(&i->maps[from], i->maps[from].start, m->start);
+		put[cnt++] = image_part(&i->maps[from], i->maps[from].start, m->start);
 	put[cnt++] = *m;
 	if (from < to && i->maps[to - 1].end > m->end)
-		put[cnt++] = part(&i->maps[to - 1], m->end, i->maps[to - 1].end);
+		put[cnt++] = image_part(&i->maps[to - 1], m->end, i->maps[to - 1].end);
 	for (size_t n = from; n < to; n++)
-		release(i, &i->maps[n]);
+		image_release(i, &i->maps[n]);
 	memmove(&i->maps[from + cnt], &i->maps[to], (i->cnt - to) * sizeof(*m));
 	memcpy(&i->maps[from], put, cnt * sizeof(*m));
 	i->cnt += cnt - (to - from);
 	return 0;
 }
 
-static int insert(struct image **image, const struct mapping *m)
+static int image_insert(struct image **image, const struct mapping *m)
 {
-	size_t from = first_after(*image, m->start), to = from;
+	size_t from = image_first_after(*image, m->start), to = from;
 	struct image *own = *image;
 
 	while (to < own->cnt && own->maps[to].start < m->end)
 		to++;
-	if (to == from + 1 && same(&own->maps[from], m))
+	if (to == from + 1 && image_same(&own->maps[from], m))
 		return -EEXIST;
 	if (own->refs > 1) {
-		own = copy(own);
+		own = image_copy(own);
 		if (!own)
 			return -ENOMEM;
 		image__put(*image);
 		*image = own;
 	}
-	return replace(own, from, to, m);
+	return image_replace(own, from, to, m);
 }
 
 int image__insert(struct image **image, struct mapping *m)
 {
-	int err = m->end > m->start ? insert(image, m) : -EINVAL;
+	int err = m->end > m->start ? image_insert(image, m) : -EINVAL;
 
 	if (err)
-		release(*image, m);
+		image_release(*image, m);
 	return err == -EEXIST ? 0 : err;
 }

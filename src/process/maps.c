@@ -13,12 +13,12 @@
 #define TEXT_SZ 65536
 
 /* The rest of a line. Errors are sticky. */
-struct line {
+struct maps_line {
 	char *pos, *end;
 	bool err;
 };
 
-static uint64_t number(struct line *l, unsigned base)
+static uint64_t maps_number(struct maps_line *l, unsigned base)
 {
 	char *begin = l->pos;
 	uint64_t v = 0;
@@ -38,7 +38,7 @@ static uint64_t number(struct line *l, unsigned base)
 	return v;
 }
 
-static void expect(struct line *l, char c)
+static void maps_expect(struct maps_line *l, char c)
 {
 	if (l->pos < l->end && *l->pos == c)
 		l->pos++;
@@ -46,7 +46,7 @@ static void expect(struct line *l, char c)
 		l->err = true;
 }
 
-static uint32_t permissions(struct line *l)
+static uint32_t maps_permissions(struct maps_line *l)
 {
 	uint32_t prot = 0;
 
@@ -62,7 +62,7 @@ static uint32_t permissions(struct line *l)
 }
 
 /* The kernel shows a newline as \012, and a backslash as itself. */
-static char *unescape(char *path)
+static char *maps_unescape(char *path)
 {
 	char *from = path, *to = path;
 
@@ -90,32 +90,32 @@ static bool is_executable(const char *text, const char *end)
  * Parses one line. `end` points to the newline, which is overwritten with the NUL that ends the
  * path.
  */
-static bool parse_line(char *text, char *end, struct record_mmap *m)
+static bool maps_parse_line(char *text, char *end, struct record_mmap *m)
 {
-	struct line l = { text, end, false };
+	struct maps_line l = { text, end, false };
 	uint64_t past;
 
 	if (!is_executable(text, end))
 		return false;
-	m->start = number(&l, 16);
-	expect(&l, '-');
-	past = number(&l, 16);
-	expect(&l, ' ');
-	m->prot = permissions(&l);
+	m->start = maps_number(&l, 16);
+	maps_expect(&l, '-');
+	past = maps_number(&l, 16);
+	maps_expect(&l, ' ');
+	m->prot = maps_permissions(&l);
 	if (l.err || past <= m->start)
 		return false;
-	expect(&l, ' ');
-	m->pgoff = number(&l, 16);
-	expect(&l, ' ');
-	m->maj = (uint32_t)number(&l, 16);
-	expect(&l, ':');
-	m->min = (uint32_t)number(&l, 16);
-	expect(&l, ' ');
-	m->ino = number(&l, 10);
+	maps_expect(&l, ' ');
+	m->pgoff = maps_number(&l, 16);
+	maps_expect(&l, ' ');
+	m->maj = (uint32_t)maps_number(&l, 16);
+	maps_expect(&l, ':');
+	m->min = (uint32_t)maps_number(&l, 16);
+	maps_expect(&l, ' ');
+	m->ino = maps_number(&l, 10);
 	while (l.pos < end && *l.pos == ' ')
 		l.pos++;
 	*end = '\0';
-	m->path = unescape(l.pos);
+	m->path = maps_unescape(l.pos);
 	m->len = past - m->start;
 	return !l.err;
 }
@@ -127,7 +127,7 @@ size_t maps__parse(char *text, size_t sz, maps_fn fn, void *arg)
 	while ((newline = memchr(pos, '\n', sz - (size_t)(pos - text)))) {
 		struct record_mmap m = { 0 };
 
-		if (parse_line(pos, newline, &m))
+		if (maps_parse_line(pos, newline, &m))
 			fn(&m, arg);
 		pos = newline + 1;
 	}

@@ -16,7 +16,7 @@
 
 #define MAPS_SZ_MAX (16u << 20) /* 60,000 mappings with paths of ordinary length */
 
-struct question {
+struct mmquery_question {
 	struct errand errand;
 	int proc;
 	uint32_t tgid;
@@ -35,14 +35,14 @@ struct maps_entry {
 	char path[];
 };
 
-static struct question *question_of(struct errand *e)
+static struct mmquery_question *question_of(struct errand *e)
 {
-	return (struct question *)((char *)e - offsetof(struct question, errand));
+	return (struct mmquery_question *)((char *)e - offsetof(struct mmquery_question, errand));
 }
 
 static void question_drop(struct errand *e)
 {
-	struct question *q = question_of(e);
+	struct mmquery_question *q = question_of(e);
 
 	buf__free(&q->maps);
 	free(q);
@@ -52,15 +52,15 @@ static void question_drop(struct errand *e)
  * have ended count as one. */
 static uint64_t question_user(const struct errand *e)
 {
-	const struct question *q = question_of((struct errand *)e);
+	const struct mmquery_question *q = question_of((struct errand *)e);
 	uint64_t crowd = crowd__of(q->proc, q->tgid);
 
 	return crowd == JOB_CROWD_ROOT ? 1ull << 63 | q->tgid : crowd;
 }
 
-static struct question *question_new(const struct mmquery *m, void (*run)(struct errand *))
+static struct mmquery_question *question_new(const struct mmquery *m, void (*run)(struct errand *))
 {
-	struct question *q = calloc(1, sizeof(*q));
+	struct mmquery_question *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;
@@ -75,7 +75,7 @@ static struct question *question_new(const struct mmquery *m, void (*run)(struct
 
 static void run_handle(struct errand *e)
 {
-	struct question *q = question_of(e);
+	struct mmquery_question *q = question_of(e);
 
 	q->result = openat(q->proc, q->name, O_PATH | O_CLOEXEC);
 	if (q->result < 0)
@@ -84,7 +84,7 @@ static void run_handle(struct errand *e)
 
 static void drop_handle(struct errand *e)
 {
-	struct question *q = question_of(e);
+	struct mmquery_question *q = question_of(e);
 
 	if (q->result >= 0)
 		close(q->result);
@@ -93,12 +93,12 @@ static void drop_handle(struct errand *e)
 
 static void run_stat(struct errand *e)
 {
-	struct question *q = question_of(e);
+	struct mmquery_question *q = question_of(e);
 
 	q->result = handle__stat(q->proc, q->name, &q->st);
 }
 
-static void question_name(struct question *q, uint64_t start, uint64_t len)
+static void question_name(struct mmquery_question *q, uint64_t start, uint64_t len)
 {
 	snprintf(q->name, sizeof(q->name), "%u/map_files/%llx-%llx", q->tgid,
 		 (unsigned long long)start, (unsigned long long)(start + len));
@@ -106,7 +106,7 @@ static void question_name(struct question *q, uint64_t start, uint64_t len)
 
 int mmquery__handle(const struct mmquery *m, uint64_t start, uint64_t len)
 {
-	struct question *q = question_new(m, run_handle);
+	struct mmquery_question *q = question_new(m, run_handle);
 	int result;
 
 	if (!q)
@@ -123,7 +123,7 @@ int mmquery__handle(const struct mmquery *m, uint64_t start, uint64_t len)
 
 int mmquery__stat(const struct mmquery *m, uint64_t start, uint64_t len, struct stat *st)
 {
-	struct question *q = question_new(m, run_stat);
+	struct mmquery_question *q = question_new(m, run_stat);
 	int result;
 
 	if (!q)
@@ -143,7 +143,7 @@ int mmquery__stat(const struct mmquery *m, uint64_t start, uint64_t len, struct 
 /* Keeps a copy of the record. Drops it if out of memory or above the limit. */
 static void keep_map(const struct record_mmap *map, void *arg)
 {
-	struct question *q = arg;
+	struct mmquery_question *q = arg;
 	size_t path_sz = strlen(map->path) + 1;
 	size_t sz = (sizeof(struct maps_entry) + path_sz + 7) & ~(size_t)7;
 	struct maps_entry *e;
@@ -159,7 +159,7 @@ static void keep_map(const struct record_mmap *map, void *arg)
 	q->map_cnt++;
 }
 
-static void read_maps(struct question *q, const char *name)
+static void read_maps(struct mmquery_question *q, const char *name)
 {
 	int fd = openat(q->proc, name, O_RDONLY | O_CLOEXEC);
 
@@ -169,7 +169,7 @@ static void read_maps(struct question *q, const char *name)
 	close(fd);
 }
 
-static void read_tasks(struct question *q)
+static void read_tasks(struct mmquery_question *q)
 {
 	char name[64];
 	struct dirent *d;
@@ -196,7 +196,7 @@ static void read_tasks(struct question *q)
 
 static void run_maps(struct errand *e)
 {
-	struct question *q = question_of(e);
+	struct mmquery_question *q = question_of(e);
 	char name[32];
 
 	snprintf(name, sizeof(name), "%u/maps", q->tgid);
@@ -205,7 +205,7 @@ static void run_maps(struct errand *e)
 		read_tasks(q);
 }
 
-static void each_map(const struct question *q, maps_fn fn, void *arg)
+static void each_map(const struct mmquery_question *q, maps_fn fn, void *arg)
 {
 	size_t off = 0;
 
@@ -220,7 +220,7 @@ static void each_map(const struct question *q, maps_fn fn, void *arg)
 
 int mmquery__maps(const struct mmquery *m, maps_fn fn, void *arg)
 {
-	struct question *q = question_new(m, run_maps);
+	struct mmquery_question *q = question_new(m, run_maps);
 
 	if (!q)
 		return -ENOMEM;

@@ -71,7 +71,7 @@ static _Noreturn void read_a_byte(int handle, const char *name)
  * error counts as an answer. The child executes no program: one found in $PATH may belong to a
  * user.
  */
-static bool answers(struct job *job)
+static bool openjob_answers(struct job *job)
 {
 	const struct open_job *o = of_job(job);
 	char name[32];
@@ -87,7 +87,7 @@ static bool answers(struct job *job)
 }
 
 /* Opens the file in a separate cache: the table's cache is for one thread only. */
-static void open_file(struct job *job)
+static void openjob_open_file(struct job *job)
 {
 	struct open_job *o = of_job(job);
 	struct elf_cache *c = elf_cache__new(1, 0);
@@ -110,7 +110,7 @@ static bool has_handle(const struct open_job *o)
 	return o->handle >= 0;
 }
 
-static void unname(struct open_job *o)
+static void openjob_unname(struct open_job *o)
 {
 	if (o->hh_name.tbl)
 		HASH_DELETE(hh_name, o->set->names, o);
@@ -120,7 +120,7 @@ static void unname(struct open_job *o)
 /* Removes the opening from the tables and releases its handle and overlays. */
 static void close_opening(struct open_job *o)
 {
-	unname(o);
+	openjob_unname(o);
 	if (o->hh.tbl)
 		HASH_DEL(o->set->openings, o);
 	if (has_handle(o))
@@ -147,7 +147,7 @@ void open_job__put(struct open_job *o)
 	free(o);
 }
 
-static void finish(struct open_job *o)
+static void openjob_finish(struct open_job *o)
 {
 	struct open_jobs *s = o->set;
 
@@ -157,7 +157,7 @@ static void finish(struct open_job *o)
 	close_opening(o);
 }
 
-static void done(struct job *job)
+static void openjob_done(struct job *job)
 {
 	struct open_job *o = of_job(job);
 	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
@@ -170,7 +170,7 @@ static void done(struct job *job)
 	if (known || o->found)
 		o->file = elf_cache__adopt(o->set->files, o->found, known ? &st : NULL);
 	o->set->running_cnt--;
-	finish(o);
+	openjob_finish(o);
 	open_job__put(o);
 }
 
@@ -179,7 +179,7 @@ static void done(struct job *job)
  * that may hang. Otherwise the path is looked up as the process sees it, and may lead to any
  * device.
  */
-static void set_lane(struct open_job *o)
+static void openjob_set_lane(struct open_job *o)
 {
 	int proc = o->set->places.proc;
 	uint64_t crowd;
@@ -193,12 +193,13 @@ static void set_lane(struct open_job *o)
 		o->job.lane = crowd__lane(proc, o->request.tgid);
 }
 
-static void submit(struct open_job *o)
+static void openjob_submit(struct open_job *o)
 {
-	o->job = (struct job){
-		.rank = JOB_FIRST, .probe = answers, .work = open_file, .done = done
-	};
-	set_lane(o);
+	o->job = (struct job){ .rank = JOB_FIRST,
+			       .probe = openjob_answers,
+			       .work = openjob_open_file,
+			       .done = openjob_done };
+	openjob_set_lane(o);
 	o->state = OPENING_RUNS;
 	o->set->running_cnt++;
 	jobs__submit(o->set->jobs, &open_job__get(o)->job);
@@ -210,7 +211,7 @@ static void open_now(struct open_job *o)
 	o->no_elf = !o->file && errno == ENOEXEC;
 	o->misnamed = !o->file && errno == EXDEV;
 	o->is_named = o->file && may_be_named(&o->map, o->file->dev, o->file->ino);
-	finish(o);
+	openjob_finish(o);
 }
 
 bool open_job__ask(struct open_job *o)
@@ -221,7 +222,7 @@ bool open_job__ask(struct open_job *o)
 		return o->state == OPENING_DONE;
 	s->waiting_cnt -= has_handle(o);
 	if (s->jobs)
-		submit(o);
+		openjob_submit(o);
 	else
 		open_now(o);
 	return o->state == OPENING_DONE;
@@ -235,7 +236,7 @@ void open_job__overlay(struct open_job *o, struct overlays *overlays)
 	o->request.overlays = o->overlays = overlays__get(overlays);
 }
 
-static struct open_job *find_key(struct open_jobs *s, struct open_key key)
+static struct open_job *openjob_find_key(struct open_jobs *s, struct open_key key)
 {
 	struct open_job *o;
 
@@ -246,7 +247,7 @@ static struct open_job *find_key(struct open_jobs *s, struct open_key key)
 /* A file that changes while its opening waits is opened in its later state. */
 struct open_job *open_job__find(struct open_jobs *s, const struct stat *st)
 {
-	struct open_job *o = find_key(s, (struct open_key){ st->st_dev, st->st_ino });
+	struct open_job *o = openjob_find_key(s, (struct open_key){ st->st_dev, st->st_ino });
 
 	return o && (o->state == OPENING_WAITS || handle__changed_at(st, o->ctime)) ? o : NULL;
 }
@@ -259,15 +260,15 @@ struct open_job *open_job__find_mapped(struct open_jobs *s, const struct record_
 {
 	if (s->places.told || m->maj == 0)
 		return NULL;
-	return find_key(s, (struct open_key){ makedev(m->maj, m->min), m->ino });
+	return openjob_find_key(s, (struct open_key){ makedev(m->maj, m->min), m->ino });
 }
 
-static struct open_name name_of(const struct record_mmap *m)
+static struct open_name openjob_name_of(const struct record_mmap *m)
 {
 	return (struct open_name){ makedev(m->maj, m->min), m->ino, m->gen };
 }
 
-static struct open_job *find_name(struct open_jobs *s, struct open_name name)
+static struct open_job *openjob_find_name(struct open_jobs *s, struct open_name name)
 {
 	struct open_job *o;
 
@@ -277,12 +278,12 @@ static struct open_job *find_name(struct open_jobs *s, struct open_name name)
 
 struct open_job *open_job__find_claimed(struct open_jobs *s, const struct open_request *r)
 {
-	struct open_job *o = find_name(s, name_of(r->map));
+	struct open_job *o = openjob_find_name(s, openjob_name_of(r->map));
 
 	return o && strcmp(o->path, r->path) == 0 ? o : NULL;
 }
 
-static struct open_job *make(struct open_jobs *s, const struct open_request *r)
+static struct open_job *openjob_make(struct open_jobs *s, const struct open_request *r)
 {
 	size_t path_sz = strlen(r->path) + 1;
 	struct open_job *o = calloc(1, sizeof(*o) + path_sz);
@@ -313,7 +314,8 @@ static bool is_roots(const struct stat *st)
 }
 
 /* Records the name by which the file was mapped last. */
-static void give_name(struct open_job *o, const struct record_mmap *m, const struct stat *st)
+static void openjob_give_name(struct open_job *o, const struct record_mmap *m,
+			      const struct stat *st)
 {
 	struct open_jobs *s = o->set;
 	struct open_job *before;
@@ -321,15 +323,15 @@ static void give_name(struct open_job *o, const struct record_mmap *m, const str
 	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !is_roots(st) ||
 	    !may_be_named(m, o->key.dev, o->key.ino))
 		return;
-	unname(o);
-	before = find_name(s, name_of(m));
+	openjob_unname(o);
+	before = openjob_find_name(s, openjob_name_of(m));
 	if (before)
-		unname(before);
+		openjob_unname(before);
 	o->map.maj = m->maj;
 	o->map.min = m->min;
 	o->map.ino = m->ino;
 	o->map.gen = m->gen;
-	o->name = name_of(m);
+	o->name = openjob_name_of(m);
 	HASH_ADD(hh_name, s->names, name, sizeof(o->name), o);
 }
 
@@ -338,12 +340,12 @@ static void give_name(struct open_job *o, const struct record_mmap *m, const str
  * started, another mapping opens it again. With recorded mappings nothing is shared: the file may
  * belong to another process.
  */
-static void share(struct open_job *o, const struct stat *st)
+static void openjob_share(struct open_job *o, const struct stat *st)
 {
 	struct open_jobs *s = o->set;
 	struct open_key key = { st->st_dev, st->st_ino };
 
-	if (s->places.told || find_key(s, key))
+	if (s->places.told || openjob_find_key(s, key))
 		return;
 	o->key = key;
 	o->ctime = st->st_ctim;
@@ -355,7 +357,7 @@ static void share(struct open_job *o, const struct stat *st)
  * since `st` was read. With too many handles held, and none that can start, the opening uses the
  * path later.
  */
-static void hold(struct open_job *o, const struct open_request *r)
+static void openjob_hold(struct open_job *o, const struct open_request *r)
 {
 	struct open_jobs *s = o->set;
 	struct stat st = { 0 };
@@ -371,8 +373,8 @@ static void hold(struct open_job *o, const struct open_request *r)
 	o->request.handle = &o->handle;
 	o->device = st.st_dev;
 	s->waiting_cnt++;
-	share(o, &st);
-	give_name(o, r->map, &st);
+	openjob_share(o, &st);
+	openjob_give_name(o, r->map, &st);
 }
 
 struct open_job *open_job__new(struct open_jobs *s, const struct open_request *r,
@@ -381,14 +383,14 @@ struct open_job *open_job__new(struct open_jobs *s, const struct open_request *r
 	struct open_job *o = st ? open_job__find(s, st) : NULL;
 
 	if (o) {
-		give_name(o, r->map, st);
+		openjob_give_name(o, r->map, st);
 		return open_job__get(o);
 	}
-	o = make(s, r);
+	o = openjob_make(s, r);
 	if (!o)
 		return NULL;
 	if (st)
-		hold(o, r);
+		openjob_hold(o, r);
 	if (has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_asked(&s->places))
 		open_job__ask(o);
 	return o;

@@ -19,7 +19,7 @@
  */
 typedef int (*way_fn)(const struct open_request *, size_t nth);
 
-static bool is_path(const struct open_request *r)
+static bool openpath_is_path(const struct open_request *r)
 {
 	return r->path[0] == '/'; /* "[vdso]" is none */
 }
@@ -63,7 +63,7 @@ static int by_mapped_inode(const struct open_request *r, size_t nth)
 
 static int by_sysroot(const struct open_request *r, size_t nth)
 {
-	if (nth > 0 || !r->places->finder || !is_path(r))
+	if (nth > 0 || !r->places->finder || !openpath_is_path(r))
 		return -ERANGE;
 	return finder__by_path(r->places->finder, r->path);
 }
@@ -72,7 +72,7 @@ static int by_sysroot(const struct open_request *r, size_t nth)
  * device that hangs and has another lane than the job. */
 static bool asks_path(const struct open_request *r)
 {
-	return !r->handle && is_path(r);
+	return !r->handle && openpath_is_path(r);
 }
 
 static int by_process_root(const struct open_request *r, size_t nth)
@@ -178,15 +178,15 @@ static const struct build_id *expected_with(const struct open_request *r, const 
 }
 
 /* A file that was found. */
-struct candidate {
+struct openpath_candidate {
 	int handle;
 	struct stat st;
 	const struct build_id *expected; /* NULL: any */
 	bool by_process; /* found through a process, which may be in another mount namespace */
 };
 
-static struct elf_file *read_candidate(const struct open_request *r, const struct candidate *x,
-				       int fd)
+static struct elf_file *read_candidate(const struct open_request *r,
+				       const struct openpath_candidate *x, int fd)
 {
 	struct elf_file *f = elf_file__new(fd, r->path);
 
@@ -196,7 +196,7 @@ static struct elf_file *read_candidate(const struct open_request *r, const struc
 }
 
 static struct elf_file *open_candidate(struct elf_cache *c, const struct open_request *r,
-				       const struct candidate *x)
+				       const struct openpath_candidate *x)
 {
 	struct elf_file *f = elf_cache__find(c, &x->st, x->expected);
 	int fd;
@@ -222,13 +222,13 @@ static enum trust trust_of(const struct open_request *r, size_t way)
 	return t == (r->places->told ? TRUST_ALL : TRUST_COPY) ? TRUST_IDENTITY : t;
 }
 
-static struct elf_file *use(struct elf_cache *c, const struct open_request *r, int handle,
-			    size_t way)
+static struct elf_file *openpath_use(struct elf_cache *c, const struct open_request *r, int handle,
+				     size_t way)
 {
 	enum trust trust = trust_of(r, way);
 	bool sure = trust == TRUST_ALL, by_path = trust == TRUST_PATH || trust == TRUST_NAME;
 	bool identified = trust == TRUST_IDENTITY || trust == TRUST_PATH;
-	struct candidate x = { .handle = handle, .by_process = ways[way].by_process };
+	struct openpath_candidate x = { .handle = handle, .by_process = ways[way].by_process };
 	struct elf_file *f;
 
 	if (fstat(handle, &x.st) != 0)
@@ -301,10 +301,10 @@ static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_req
  */
 static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 {
-	struct candidate x = { .expected = expected_of(r) };
+	struct openpath_candidate x = { .expected = expected_of(r) };
 	struct elf_file *f = NULL;
 
-	if (!r->map->by_path || !is_path(r))
+	if (!r->map->by_path || !openpath_is_path(r))
 		return false;
 	x.handle = handle__open(r->path);
 	if (x.handle < 0)
@@ -319,8 +319,8 @@ static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 
 /* Returns the file from the first place that has it. Sets *err to 0, or to the reason why the last
  * place does not have it. */
-static struct elf_file *try_way(struct elf_cache *c, const struct open_request *r, size_t way,
-				int *err)
+static struct elf_file *openpath_try_way(struct elf_cache *c, const struct open_request *r,
+					 size_t way, int *err)
 {
 	struct elf_file *f = NULL;
 	int handle;
@@ -329,7 +329,7 @@ static struct elf_file *try_way(struct elf_cache *c, const struct open_request *
 		*err = -handle;
 		if (handle < 0)
 			continue;
-		f = use(c, r, handle, way);
+		f = openpath_use(c, r, handle, way);
 		*err = f ? 0 : errno;
 		close(handle);
 	}
@@ -343,7 +343,7 @@ static struct elf_file *try_ways(struct elf_cache *c, const struct open_request 
 	for (size_t way = 0; !f && way < sizeof(ways) / sizeof(*ways); way++) {
 		if (ways[way].trust == TRUST_NAME && is_misnamed(c, r))
 			return *err = EXDEV, NULL;
-		f = try_way(c, r, way, err);
+		f = openpath_try_way(c, r, way, err);
 		if (*err == ENOEXEC && trust_of(r, way) == TRUST_ALL)
 			return NULL;
 	}

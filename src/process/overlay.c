@@ -37,7 +37,7 @@ void overlays__put(struct overlays *o)
 	free(o);
 }
 
-static bool put_at(struct overlays *o, size_t i, const char *at, const char *from)
+static bool overlay_put_at(struct overlays *o, size_t i, const char *at, const char *from)
 {
 	size_t sz = strlen(at);
 
@@ -64,10 +64,10 @@ int overlays__add(struct overlays **all, const char *at, const char *from)
 	o->refs = 1;
 	while (ok && o->cnt <= cnt) {
 		if (!added && (i == cnt || strlen(at) > strlen(old->overlays[i].at))) {
-			ok = put_at(o, o->cnt, at, from);
+			ok = overlay_put_at(o, o->cnt, at, from);
 			added = true;
 		} else {
-			ok = put_at(o, o->cnt, old->overlays[i].at, old->overlays[i].from);
+			ok = overlay_put_at(o, o->cnt, old->overlays[i].at, old->overlays[i].from);
 			i++;
 		}
 	}
@@ -80,12 +80,12 @@ int overlays__add(struct overlays **all, const char *at, const char *from)
 	return 0;
 }
 
-static bool covers(const struct overlay *o, const char *path)
+static bool overlay_covers(const struct overlay *o, const char *path)
 {
 	return strncmp(path, o->at, o->at_sz) == 0 && path[o->at_sz] == '/';
 }
 
-static int open_below(const char *folder, const char *path)
+static int overlay_open_below(const char *folder, const char *path)
 {
 	int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
@@ -99,7 +99,7 @@ static int open_below(const char *folder, const char *path)
 int overlays__open(const struct overlays *o, const char *path, size_t nth)
 {
 	for (size_t i = 0; o && i < o->cnt; i++)
-		if (covers(&o->overlays[i], path) && nth-- == 0)
-			return open_below(o->overlays[i].from, path + o->overlays[i].at_sz);
+		if (overlay_covers(&o->overlays[i], path) && nth-- == 0)
+			return overlay_open_below(o->overlays[i].from, path + o->overlays[i].at_sz);
 	return -ERANGE;
 }

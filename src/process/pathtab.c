@@ -18,7 +18,7 @@ struct pathtab {
 	struct path *paths;
 };
 
-static struct path *path_of(const char *str)
+static struct path *pathtab_path_of(const char *str)
 {
 	return (struct path *)(uintptr_t)(str - offsetof(struct path, str));
 }
@@ -28,7 +28,7 @@ struct pathtab *pathtab__new(void)
 	return calloc(1, sizeof(struct pathtab));
 }
 
-static void drop(struct pathtab *t, struct path *p)
+static void pathtab_drop(struct pathtab *t, struct path *p)
 {
 	HASH_DEL(t->paths, p);
 	free(p);
@@ -37,7 +37,7 @@ static void drop(struct pathtab *t, struct path *p)
 void pathtab__free(struct pathtab *t)
 {
 	while (t && t->paths)
-		drop(t, t->paths);
+		pathtab_drop(t, t->paths);
 	free(t);
 }
 
@@ -67,12 +67,12 @@ const char *pathtab__add(struct pathtab *t, const char *str)
 
 const char *pathtab__get(const char *str)
 {
-	path_of(str)->refs++;
+	pathtab_path_of(str)->refs++;
 	return str;
 }
 
 void pathtab__put(struct pathtab *t, const char *str)
 {
-	if (str && --path_of(str)->refs == 0)
-		drop(t, path_of(str));
+	if (str && --pathtab_path_of(str)->refs == 0)
+		pathtab_drop(t, pathtab_path_of(str));
 }

@@ -23,7 +23,7 @@
  */
 
 /* Takes ownership of the image. */
-static void adopt(struct entry *e, struct image *i)
+static void process_adopt(struct entry *e, struct image *i)
 {
 	static _Atomic uint64_t versions;
 
@@ -36,7 +36,7 @@ static void adopt(struct entry *e, struct image *i)
 	e->pub.version = ++versions;
 }
 
-static struct entry *find(const struct process_table *t, uint32_t tgid)
+static struct entry *process_find(const struct process_table *t, uint32_t tgid)
 {
 	struct entry *e;
 
@@ -44,7 +44,7 @@ static struct entry *find(const struct process_table *t, uint32_t tgid)
 	return e;
 }
 
-static struct entry *add(struct process_table *t, uint32_t tgid)
+static struct entry *process_add(struct process_table *t, uint32_t tgid)
 {
 	struct entry *e = calloc(1, sizeof(*e));
 	struct image *i = image__new(t->paths);
@@ -52,7 +52,7 @@ static struct entry *add(struct process_table *t, uint32_t tgid)
 	if (!e || !i)
 		goto err_out;
 	e->pub.tgid = tgid;
-	adopt(e, i);
+	process_adopt(e, i);
 	HASH_ADD_BYHASHVALUE(hh, t->processes, pub.tgid, sizeof(tgid), entry__hash(tgid), e);
 	if (e->hh.tbl)
 		return e;
@@ -62,28 +62,28 @@ err_out:
 	return errno = ENOMEM, NULL;
 }
 
-static struct entry *find_or_add(struct process_table *t, uint32_t tgid)
+static struct entry *process_find_or_add(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find(t, tgid);
+	struct entry *e = process_find(t, tgid);
 
-	return e ? e : add(t, tgid);
+	return e ? e : process_add(t, tgid);
 }
 
-static void unqueue(struct process_table *t, struct entry *e)
+static void process_unqueue(struct process_table *t, struct entry *e)
 {
 	if (e->exited_ns)
 		DL_DELETE(t->exited, e);
 	e->exited_ns = 0;
 }
 
-static void queue(struct process_table *t, struct entry *e, uint64_t time_ns)
+static void process_queue(struct process_table *t, struct entry *e, uint64_t time_ns)
 {
-	unqueue(t, e);
+	process_unqueue(t, e);
 	e->exited_ns = time_ns ? time_ns : 1;
 	DL_APPEND(t->exited, e);
 }
 
-static void discard(struct entry *e)
+static void process_discard(struct entry *e)
 {
 	image__put(e->pub.image);
 	open_job__put(e->pub.exe);
@@ -91,15 +91,15 @@ static void discard(struct entry *e)
 	free(e);
 }
 
-static void drop(struct process_table *t, struct entry *e)
+static void process_drop(struct process_table *t, struct entry *e)
 {
-	unqueue(t, e);
+	process_unqueue(t, e);
 	HASH_DEL(t->processes, e);
-	discard(e);
+	process_discard(e);
 }
 
 /* Evicts a process. Second chance: an entry used since the last pass survives one more. */
-static void make_room(struct process_table *t)
+static void process_make_room(struct process_table *t)
 {
 	while (t->process_max && HASH_COUNT(t->processes) > t->process_max) {
 		struct entry *e = t->processes;
@@ -107,15 +107,15 @@ static void make_room(struct process_table *t)
 
 		e->used = false;
 		if (!used) {
-			drop(t, e);
+			process_drop(t, e);
 			continue;
 		}
 		HASH_DEL(t->processes, e);
 		HASH_ADD_BYHASHVALUE(hh, t->processes, pub.tgid, sizeof(e->pub.tgid),
 				     entry__hash(e->pub.tgid), e);
 		if (!e->hh.tbl) {
-			unqueue(t, e);
-			discard(e);
+			process_unqueue(t, e);
+			process_discard(e);
 		}
 	}
 }
@@ -137,15 +137,15 @@ static bool is_alive(const struct process_table *t, struct entry *e)
  * that /proc still has (perhaps a zombie) stays for another round. Without /proc, a process that
  * was looked up since then stays.
  */
-static void sweep(struct process_table *t, uint64_t time_ns)
+static void process_sweep(struct process_table *t, uint64_t time_ns)
 {
 	while (t->exited && time_ns > t->exited->exited_ns + LINGER_NS) {
 		struct entry *e = t->exited;
 
 		if (is_alive(t, e))
-			queue(t, e, time_ns);
+			process_queue(t, e, time_ns);
 		else
-			drop(t, e);
+			process_drop(t, e);
 	}
 }
 
@@ -169,27 +169,27 @@ static void read_process(struct process_table *t, struct entry *e)
 		image__put(i);
 		return;
 	}
-	adopt(e, i);
+	process_adopt(e, i);
 	e->pub.from_ns = from_ns;
 	process_table__name(t, &e->pub);
 	e->named = true;
 }
 
-static struct entry *get(struct process_table *t, uint32_t tgid)
+static struct entry *process_get(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find_or_add(t, tgid);
+	struct entry *e = process_find_or_add(t, tgid);
 
 	if (!e || e->asked || e->told || t->open.places.past)
 		return e;
 	read_process(t, e);
 	if (e->pub.map_cnt == 0) /* the process is gone, and its EXIT record may be lost */
-		queue(t, e, now_ns(t));
+		process_queue(t, e, now_ns(t));
 	return e;
 }
 
 static void scan_process(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find_or_add(t, tgid);
+	struct entry *e = process_find_or_add(t, tgid);
 
 	if (!e)
 		return;
@@ -205,7 +205,7 @@ static void queue_unseen(struct process_table *t)
 
 	HASH_ITER (hh, t->processes, e, next)
 		if (e->scan != t->scans && !e->exited_ns)
-			queue(t, e, now);
+			process_queue(t, e, now);
 }
 
 int process_table__scan(struct process_table *t)
@@ -251,7 +251,7 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 		image__put(i);
 		return false;
 	}
-	adopt(e, i);
+	process_adopt(e, i);
 	return true;
 }
 
@@ -273,7 +273,7 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 	if (!(r->mmap.prot & PROT_EXEC) || process_table__map(t, e, &r->mmap, &m) != 0)
 		return;
 	if (e->pub.map_cnt == 0)
-		unqueue(t, e); /* it was looked up before, and seemed to be gone */
+		process_unqueue(t, e); /* it was looked up before, and seemed to be gone */
 	e->told = true;
 	if (!e->named && (m.kind == MAPPING_FILE || m.opening)) {
 		set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
@@ -281,7 +281,7 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 	}
 	image__insert(&i, &m);
 	e->pub.image = i;
-	adopt(e, i);
+	process_adopt(e, i);
 }
 
 static void apply_comm(struct process_table *t, struct entry *e, const struct record *r)
@@ -290,36 +290,36 @@ static void apply_comm(struct process_table *t, struct entry *e, const struct re
 
 	if (!i)
 		return;
-	adopt(e, i);
+	process_adopt(e, i);
 	set_exe(e, (struct build_id){ 0 }, NULL);
 	e->named = e->told = false;
 	e->asked = !t->open.places.told;
-	unqueue(t, e); /* after exec, the calling thread has the process's id */
+	process_unqueue(t, e); /* after exec, the calling thread has the process's id */
 }
 
 static void apply_exit(struct process_table *t, struct entry *e, const struct record *r)
 {
 	if (r->tid == r->tgid)
-		queue(t, e, r->time_ns);
+		process_queue(t, e, r->time_ns);
 }
 
 /* Returns the entry for a record. Does not read /proc if the records report mappings. */
-static struct entry *at_record(struct process_table *t, uint32_t tgid)
+static struct entry *process_at_record(struct process_table *t, uint32_t tgid)
 {
-	return t->open.places.told ? find_or_add(t, tgid) : get(t, tgid);
+	return t->open.places.told ? process_find_or_add(t, tgid) : process_get(t, tgid);
 }
 
 /* Copies the parent's mappings to the child, unless the child was scanned after the fork. */
 static void apply_fork(struct process_table *t, const struct record *r)
 {
-	struct entry *parent, *child = find(t, r->tgid);
+	struct entry *parent, *child = process_find(t, r->tgid);
 
 	if (r->tgid == r->fork.parent_tgid || (child && r->time_ns < child->pub.from_ns))
 		return;
-	parent = at_record(t, r->fork.parent_tgid);
+	parent = process_at_record(t, r->fork.parent_tgid);
 	if (child)
-		drop(t, child);
-	child = parent ? add(t, r->tgid) : NULL;
+		process_drop(t, child);
+	child = parent ? process_add(t, r->tgid) : NULL;
 	if (!child)
 		return;
 	child->overlays = overlays__get(parent->overlays);
@@ -327,7 +327,7 @@ static void apply_fork(struct process_table *t, const struct record *r)
 		read_process(t, child);
 	if (child->pub.map_cnt > 0)
 		return;
-	adopt(child, image__get(parent->pub.image));
+	process_adopt(child, image__get(parent->pub.image));
 	child->pub.from_ns = r->time_ns;
 	set_exe(child, parent->pub.build_id, parent->pub.exe);
 	child->named = parent->named;
@@ -346,8 +346,8 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	struct entry *e;
 
 	t->last_ns = r->time_ns > t->last_ns ? r->time_ns : t->last_ns;
-	sweep(t, r->time_ns);
-	make_room(t);
+	process_sweep(t, r->time_ns);
+	process_make_room(t);
 	/* The kernel's ids for a task that has lost its id, or has none in our namespace. */
 	if (r->tgid == 0 || r->tgid == UINT32_MAX)
 		return;
@@ -357,7 +357,7 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	}
 	if ((size_t)r->type >= sizeof(handlers) / sizeof(*handlers) || !handlers[r->type])
 		return;
-	e = r->type == RECORD_EXIT ? find(t, r->tgid) : at_record(t, r->tgid);
+	e = r->type == RECORD_EXIT ? process_find(t, r->tgid) : process_at_record(t, r->tgid);
 	if (e && r->time_ns >= e->pub.from_ns)
 		handlers[r->type](t, e, r);
 }
@@ -367,11 +367,11 @@ void process_table__apply(struct process_table *t, const struct record *r)
 
 struct process *process_table__get(struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find(t, tgid);
+	struct entry *e = process_find(t, tgid);
 
 	if (!e || !(e->asked || e->told)) {
-		make_room(t);
-		e = get(t, tgid);
+		process_make_room(t);
+		e = process_get(t, tgid);
 	}
 	if (!e)
 		return NULL;
@@ -381,7 +381,7 @@ struct process *process_table__get(struct process_table *t, uint32_t tgid)
 
 struct process *process_table__find(const struct process_table *t, uint32_t tgid)
 {
-	struct entry *e = find(t, tgid);
+	struct entry *e = process_find(t, tgid);
 
 	return e ? &e->pub : NULL;
 }
@@ -401,7 +401,7 @@ void process_table__open(const struct process_table *t)
 
 int process_table__overlay(struct process_table *t, uint32_t tgid, const char *at, const char *from)
 {
-	struct entry *e = at_record(t, tgid);
+	struct entry *e = process_at_record(t, tgid);
 
 	int err = e ? overlays__add(&e->overlays, at, from) : -ENOMEM;
 
@@ -479,7 +479,7 @@ void process_table__free(struct process_table *t)
 	if (!t)
 		return;
 	HASH_ITER (hh, t->processes, e, next)
-		drop(t, e);
+		process_drop(t, e);
 	HASH_CLEAR(hh_name, t->open.names);
 	HASH_CLEAR(hh, t->open.openings);
 	elf_file__put(t->vdso);

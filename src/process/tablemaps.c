@@ -30,22 +30,22 @@ static const struct {
 };
 
 /* Nearly all paths differ from nearly all prefixes in the second letter. */
-static bool begins(const char *path, const char *prefix)
+static bool tablemaps_begins(const char *path, const char *prefix)
 {
 	return path[0] == prefix[0] && (prefix[1] == '\0' || path[1] == prefix[1]) &&
 	       strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
-static enum mapping_kind kind_of(const char *path)
+static enum mapping_kind tablemaps_kind_of(const char *path)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (begins(path, kinds[i].prefix))
+		if (tablemaps_begins(path, kinds[i].prefix))
 			return kinds[i].kind;
 	return MAPPING_ANON; /* "", [heap], [stack], [anon:…], anon_inode:… */
 }
 
 /* Copies `path` without the " (deleted)" suffix. `to` has PATH_SZ bytes. */
-static void copy_path(char *to, const char *path)
+static void tablemaps_copy_path(char *to, const char *path)
 {
 	size_t sz = strnlen(path, PATH_SZ - 1), suffix = strlen(DELETED);
 
@@ -56,7 +56,8 @@ static void copy_path(char *to, const char *path)
 }
 
 /* Sets the file of the mapping if it is known, else its opening. */
-static void find_file(struct process_table *t, struct mapping *out, const struct open_request *r)
+static void tablemaps_find_file(struct process_table *t, struct mapping *out,
+				const struct open_request *r)
 {
 	bool told = t->open.places.told, there;
 	struct stat st;
@@ -80,12 +81,13 @@ static void find_file(struct process_table *t, struct mapping *out, const struct
  * Opens the file of any mapping with a path: a memfd may hold a program (runc starts itself from
  * one). A recorded build ID proves that there was a file.
  */
-static void open_file(struct process_table *t, struct mapping *out, const struct open_request *r)
+static void tablemaps_open_file(struct process_table *t, struct mapping *out,
+				const struct open_request *r)
 {
 	out->build_id = r->map->build_id;
 	if (out->build_id.sz > 0)
 		out->kind = MAPPING_FILE;
-	find_file(t, out, r);
+	tablemaps_find_file(t, out, r);
 	if (out->file)
 		mapping__set_file(out, out->file);
 	else if (out->opening)
@@ -121,23 +123,23 @@ int process_table__map(struct process_table *t, const struct entry *e, const str
 
 	if (m->len == 0 || m->len > UINT64_MAX - m->start)
 		return -EINVAL;
-	copy_path(path, m->path);
+	tablemaps_copy_path(path, m->path);
 	*out = (struct mapping){ .start = m->start,
 				 .end = m->start + m->len,
 				 .pgoff = m->pgoff,
-				 .kind = kind_of(path),
+				 .kind = tablemaps_kind_of(path),
 				 .vague = m->ino == 0 && m->build_id.sz == 0,
 				 .path = pathtab__add(t->paths, path) };
 	if (!out->path)
 		return -ENOMEM;
 	if (path[0] == '/' && (path[1] != '/' || out->kind == MAPPING_FILE))
-		open_file(t, out, &r);
+		tablemaps_open_file(t, out, &r);
 	if (out->kind == MAPPING_VDSO)
 		open_vdso(t, out, &r);
 	return 0;
 }
 
-static void look_again(struct process_table *t, const struct entry *e, struct mapping *m)
+static void tablemaps_look_again(struct process_table *t, const struct entry *e, struct mapping *m)
 {
 	struct record_mmap told = { .start = m->start,
 				    .len = m->end - m->start,
@@ -158,22 +160,22 @@ static void look_again(struct process_table *t, const struct entry *e, struct ma
 void process_table__look_again(struct process_table *t, const struct entry *e)
 {
 	for (size_t i = 0; i < e->pub.image->cnt; i++)
-		look_again(t, e, &e->pub.image->maps[i]);
+		tablemaps_look_again(t, e, &e->pub.image->maps[i]);
 }
 
 /* ---- from /proc ---------------------------------------------------------------------------------
  */
 
-struct reading {
+struct tablemaps_reading {
 	struct process_table *table;
 	const struct entry *entry;
 	struct image *image;
 };
 
 /* Adds a mapping. Drops it if out of memory. */
-static void add(const struct record_mmap *r, void *arg)
+static void tablemaps_add(const struct record_mmap *r, void *arg)
 {
-	struct reading *to = arg;
+	struct tablemaps_reading *to = arg;
 	struct mapping m;
 
 	if (process_table__map(to->table, to->entry, r, &m) == 0)
@@ -183,10 +185,10 @@ static void add(const struct record_mmap *r, void *arg)
 struct image *process_table__read(struct process_table *t, const struct entry *e)
 {
 	struct mmquery query = { t->open.places.proc, t->open.places.errands, e->pub.tgid };
-	struct reading to = { t, e, image__new(t->paths) };
+	struct tablemaps_reading to = { t, e, image__new(t->paths) };
 
 	if (to.image)
-		mmquery__maps(&query, add, &to);
+		mmquery__maps(&query, tablemaps_add, &to);
 	return to.image;
 }
 

@@ -16,7 +16,7 @@ struct evaluator {
 	size_t cnt;
 };
 
-static bool is_in_code(const struct frame *f, const struct runtime_layout *l)
+static bool activations_is_in_code(const struct frame *f, const struct runtime_layout *l)
 {
 	const struct mapping *m = f->map;
 	const char *slash = m && m->kind == MAPPING_FILE && m->path ? strrchr(m->path, '/') : NULL;
@@ -39,7 +39,8 @@ static bool knows_caller(const struct evaluator *e, uint64_t pc)
 static void find_callers(struct evaluator *e, const struct trace *t)
 {
 	for (size_t i = 0; i + 1 < t->cnt && e->cnt < CALLERS_MAX; i++) {
-		if (!is_in_code(&t->frames[i], e->layout) || knows_caller(e, t->frames[i + 1].pc))
+		if (!activations_is_in_code(&t->frames[i], e->layout) ||
+		    knows_caller(e, t->frames[i + 1].pc))
 			continue;
 		e->map = t->frames[i].map;
 		e->callers[e->cnt++] = t->frames[i + 1].pc;
@@ -50,7 +51,7 @@ static bool is_activation(const struct evaluator *e, const struct trace *t, size
 {
 	const struct frame *f = &t->frames[i];
 
-	if (f->flags & FRAME_MANAGED || is_in_code(f, e->layout))
+	if (f->flags & FRAME_MANAGED || activations_is_in_code(f, e->layout))
 		return true;
 	return i + 1 < t->cnt && f->map && e->map && mapping__same_file(f->map, e->map) &&
 	       knows_caller(e, f[1].pc);

@@ -22,8 +22,8 @@ static struct code_blob *no_code(struct code_blob *b, uint64_t pc)
 	return b;
 }
 
-static void fetch(const struct code_fetch *f, int mem, const struct code_wanted *w,
-		  struct code_blob **out)
+static void codefetch_fetch(const struct code_fetch *f, int mem, const struct code_wanted *w,
+			    struct code_blob **out)
 {
 	struct remote remote = { .mem = mem, .left = READ_MAX };
 	struct code_blob *b = calloc(1, sizeof(*b));
@@ -38,7 +38,7 @@ static void fetch(const struct code_fetch *f, int mem, const struct code_wanted 
 	}
 }
 
-static bool is_within(const struct code_blob *b, uint64_t pc)
+static bool codefetch_is_within(const struct code_blob *b, uint64_t pc)
 {
 	return b && b->kind != CODE_NONE && (b->kind != CODE_BYTECODE || b->script_cnt) &&
 	       pc >= b->start && pc < b->end;
@@ -64,9 +64,9 @@ void code_fetch__work(struct job *job)
 	for (f->done = 0; f->has_ranges && f->done < f->cnt; f->done++) {
 		const struct code_wanted *w = &f->pieces[f->done].wanted;
 
-		if (is_within(last, w->pc))
+		if (codefetch_is_within(last, w->pc))
 			continue;
-		fetch(f, mem, w, &f->pieces[f->done].blob);
+		codefetch_fetch(f, mem, w, &f->pieces[f->done].blob);
 		last = f->pieces[f->done].blob;
 	}
 	if (mem >= 0)

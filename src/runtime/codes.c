@@ -88,7 +88,7 @@ void codes__free(struct codes *c)
 }
 
 /* Keeps the bounds; a process that a job reads stays. */
-static void make_room(struct codes *c)
+static void codes_make_room(struct codes *c)
 {
 	struct host *h, *next;
 
@@ -151,7 +151,7 @@ void codes__add(struct codes *c, const struct codes_owner *o)
 {
 	struct host *h;
 
-	make_room(c);
+	codes_make_room(c);
 	HASH_FIND(hh, c->by_tgid, &o->tgid, sizeof(o->tgid), h);
 	if (h && h->from_ns == o->from_ns &&
 	    memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0) {
@@ -210,7 +210,7 @@ static bool host__has(const struct host *h, const struct process *p, uint64_t ad
 }
 
 /* Returns true if the runtime has code without call-frame information in this file. */
-static bool is_own_file(const struct runtime *r, const struct mapping *m)
+static bool codes_is_own_file(const struct runtime *r, const struct mapping *m)
 {
 	const char *slash = m && m->kind == MAPPING_FILE && m->path ? strrchr(m->path, '/') : NULL;
 
@@ -221,7 +221,7 @@ bool codes__may_own(void *arg, const struct mapping *m)
 {
 	(void)arg;
 	for (size_t i = 0; runtimes_table[i]; i++)
-		if (is_own_file(runtimes_table[i], m))
+		if (codes_is_own_file(runtimes_table[i], m))
 			return true;
 	return false;
 }
@@ -229,7 +229,7 @@ bool codes__may_own(void *arg, const struct mapping *m)
 /* ---- pieces -------------------------------------------------------------------------------------
  */
 
-static struct code_blob *find_blob(const struct host *h, uint64_t addr)
+static struct code_blob *codes_find_blob(const struct host *h, uint64_t addr)
 {
 	return code_set__find(&h->code, addr);
 }
@@ -243,7 +243,7 @@ static void put_blob(struct codes *c, struct host *h, struct code_blob *b)
 
 /* Returns true if a piece has to be read, or found to be the same still. A young function moves
  * several times: each new place of it is tried. */
-static bool is_due(const struct code_blob *b, uint64_t hint, uint64_t now_ns)
+static bool codes_is_due(const struct code_blob *b, uint64_t hint, uint64_t now_ns)
 {
 	if (!b || (b->hint && b->hint != hint && b->tries < TRIES_MAX))
 		return true;
@@ -274,9 +274,10 @@ static void note_failure(struct code_blob *b, const struct code_blob *old,
 	b->tries = old && old->hint && old->tries < TRIES_MAX ? old->tries + 1 : 1;
 }
 
-static void take(struct code_fetch *f, size_t i)
+static void codes_take(struct code_fetch *f, size_t i)
 {
-	struct code_blob *b = f->pieces[i].blob, *old = find_blob(f->host, f->pieces[i].wanted.pc);
+	struct code_blob *b = f->pieces[i].blob,
+			 *old = codes_find_blob(f->host, f->pieces[i].wanted.pc);
 
 	if (b) {
 		note_failure(b, old, &f->pieces[i].wanted);
@@ -292,7 +293,7 @@ static void take(struct code_fetch *f, size_t i)
 	}
 }
 
-static int by_address(const void *a, const void *b)
+static int codes_by_address(const void *a, const void *b)
 {
 	uint64_t x = ((const struct code_wanted *)a)->pc, y = ((const struct code_wanted *)b)->pc;
 
@@ -301,7 +302,7 @@ static int by_address(const void *a, const void *b)
 
 static void fetch_done(struct job *);
 
-static void submit(struct codes *c, struct host *h, struct wanted_list *list)
+static void codes_submit(struct codes *c, struct host *h, struct wanted_list *list)
 {
 	size_t cnt = list->cnt;
 	struct code_fetch *f = calloc(1, sizeof(*f) + cnt * sizeof(*f->pieces));
@@ -319,7 +320,7 @@ static void submit(struct codes *c, struct host *h, struct wanted_list *list)
 	f->tgid = h->tgid;
 	f->layout = h->layout;
 	f->cnt = cnt;
-	qsort(list->at, cnt, sizeof(*list->at), by_address);
+	qsort(list->at, cnt, sizeof(*list->at), codes_by_address);
 	for (size_t i = 0; i < cnt; i++)
 		f->pieces[i].wanted = list->at[i];
 	h->reading = true;
@@ -339,13 +340,13 @@ static void fetch_done(struct job *job)
 	if (h->code.cnt + f->cnt > BLOBS_MAX)
 		host__forget(f->codes, h);
 	for (size_t i = 0; i < f->cnt; i++)
-		take(f, i);
+		codes_take(f, i);
 	free(f);
 }
 
-static void want(const struct host *h, const struct code_wanted *w, struct code_wanted *out)
+static void codes_want(const struct host *h, const struct code_wanted *w, struct code_wanted *out)
 {
-	const struct code_blob *b = find_blob(h, w->pc);
+	const struct code_blob *b = codes_find_blob(h, w->pc);
 
 	*out = (struct code_wanted){ w->pc, b ? b->header : 0, b ? b->id : 0, w->hint,
 				     w->other_hint };
@@ -369,28 +370,28 @@ static bool leads_to(const struct host *h, const struct managed_query *q, uint64
 }
 
 /* Collects all pieces that words of the stack lead to: most of them are needed. */
-static void collect(const struct host *h, const struct managed_query *q,
-		    const struct code_wanted *first, struct wanted_list *list)
+static void codes_collect(const struct host *h, const struct managed_query *q,
+			  const struct code_wanted *first, struct wanted_list *list)
 {
 	uint64_t now_ns = q->sample->event_ns;
 	struct code_wanted w;
 
 	if (list->cnt < WANTED_MAX)
-		want(h, first, &list->at[list->cnt++]);
+		codes_want(h, first, &list->at[list->cnt++]);
 	for (uint64_t off = 0; off + 8 <= q->stack->sz && list->cnt < WANTED_MAX; off += 8)
 		if (leads_to(h, q, q->stack->addr + off, &w) &&
-		    is_due(find_blob(h, w.pc), w.hint, now_ns))
-			want(h, &w, &list->at[list->cnt++]);
+		    codes_is_due(codes_find_blob(h, w.pc), w.hint, now_ns))
+			codes_want(h, &w, &list->at[list->cnt++]);
 }
 
 /* Requests pieces in one go. Events behind this one wait: they get what they need after it. */
-static void request(struct codes *c, struct host *h, const struct managed_query *q,
-		    const struct code_wanted *first)
+static void codes_request(struct codes *c, struct host *h, const struct managed_query *q,
+			  const struct code_wanted *first)
 {
 	struct wanted_list list = { .cnt = 0 };
 
-	collect(h, q, first, &list);
-	submit(c, h, &list);
+	codes_collect(h, q, first, &list);
+	codes_submit(c, h, &list);
 }
 
 /* ---- walking ------------------------------------------------------------------------------------
@@ -402,19 +403,19 @@ struct host_walk {
 	struct host *host;
 };
 
-static const struct code_blob *find_function(struct code_walk *walk,
-					     const struct code_wanted *wanted)
+static const struct code_blob *codes_find_function(struct code_walk *walk,
+						   const struct code_wanted *wanted)
 {
 	struct host_walk *w = (struct host_walk *)walk;
 	struct host *h = w->host;
-	const struct code_blob *b = find_blob(h, wanted->pc);
+	const struct code_blob *b = codes_find_blob(h, wanted->pc);
 
 	if (!walk->query->patient || h->given_up ||
-	    !is_due(b, wanted->hint, walk->query->sample->event_ns))
+	    !codes_is_due(b, wanted->hint, walk->query->sample->event_ns))
 		return b;
 	walk->awaits = true;
 	if (!h->reading)
-		request(w->codes, h, walk->query, wanted);
+		codes_request(w->codes, h, walk->query, wanted);
 	return NULL;
 }
 
@@ -422,18 +423,18 @@ static const struct code_blob *find_for_walk(struct code_walk *walk, uint64_t pc
 {
 	if (!host__has(((struct host_walk *)walk)->host, walk->query->process, pc))
 		return NULL;
-	return find_function(walk, &(struct code_wanted){ .pc = pc });
+	return codes_find_function(walk, &(struct code_wanted){ .pc = pc });
 }
 
 enum managed_result codes__step(void *arg, const struct managed_query *q, struct managed_frame *f)
 {
 	struct codes *c = arg;
 	struct host *h = host__of(c, q->process);
-	struct host_walk w = { { q, find_for_walk, find_function, NULL, false }, c, h };
+	struct host_walk w = { { q, find_for_walk, codes_find_function, NULL, false }, c, h };
 	uint64_t place = f->pc - f->caller;
 
 	if (!h || !(host__has(h, q->process, place) ||
-		    is_own_file(h->layout.runtime, process__find(q->process, place))))
+		    codes_is_own_file(h->layout.runtime, process__find(q->process, place))))
 		return MANAGED_NONE;
 	w.walk.layout = &h->layout;
 	f->own_pc = f->pc;
@@ -446,7 +447,7 @@ const struct code_blob *codes__at(struct codes *c, const struct process *p, uint
 {
 	struct host *h = host__of(c, p);
 
-	return h ? find_blob(h, place) : NULL;
+	return h ? codes_find_blob(h, place) : NULL;
 }
 
 void codes__stats(const struct codes *c, struct codes_stats *s)

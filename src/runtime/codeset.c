@@ -16,14 +16,14 @@ void code_set__clear(struct code_set *s)
 }
 
 /* Returns the index of the first piece that ends after an address. */
-static size_t find_after(const struct code_set *s, uint64_t addr)
+static size_t codeset_find_after(const struct code_set *s, uint64_t addr)
 {
 	return SEARCH_COUNT(s->blobs, s->cnt, b, (*b)->end <= addr);
 }
 
 struct code_blob *code_set__find(const struct code_set *s, uint64_t addr)
 {
-	size_t i = find_after(s, addr);
+	size_t i = codeset_find_after(s, addr);
 
 	return i < s->cnt && s->blobs[i]->start <= addr ? s->blobs[i] : NULL;
 }
@@ -39,7 +39,7 @@ void code_set__put(struct code_set *s, struct code_blob *b)
 		return;
 	}
 	s->blobs = room;
-	first = past = find_after(s, b->start);
+	first = past = codeset_find_after(s, b->start);
 	for (; past < s->cnt && room[past]->start < b->end; past++) {
 		s->sz -= code_blob__memory(room[past]);
 		code_blob__free(room[past]);

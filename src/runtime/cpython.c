@@ -114,8 +114,8 @@ static const struct runtime_layout described[] = {
 /* ---- versions -----------------------------------------------------------------------------------
  */
 
-static const struct runtime_layout *find_version(const struct runtime_layout *of, size_t cnt,
-						 uint32_t version)
+static const struct runtime_layout *cpython_find_version(const struct runtime_layout *of,
+							 size_t cnt, uint32_t version)
 {
 	for (size_t i = 0; i < cnt; i++)
 		if (of[i].version == version)
@@ -124,7 +124,7 @@ static const struct runtime_layout *find_version(const struct runtime_layout *of
 }
 
 /* Offsets come from the process: what BPF reads of a frame has to be in the words that it reads. */
-static bool is_sane(const struct runtime_layout *l)
+static bool cpython_is_sane(const struct runtime_layout *l)
 {
 	static const enum cpython_at words[] = { AT_FRAME_CODE, AT_FRAME_PREVIOUS, AT_FRAME_INSTR };
 
@@ -143,7 +143,7 @@ static int read_described(struct remote *r, uint64_t state, struct runtime_layou
 	const struct runtime_layout *words;
 
 	l->version = (uint32_t)remote__u64(r, state + DEBUG_VERSION) >> 16;
-	words = find_version(described, ARRAY_CNT(described), l->version);
+	words = cpython_find_version(described, ARRAY_CNT(described), l->version);
 	if (!words)
 		return -ENOTSUP;
 	for (size_t i = 0; i < AT_CNT; i++) {
@@ -152,10 +152,10 @@ static int read_described(struct remote *r, uint64_t state, struct runtime_layou
 		l->at[i] = v > OFFSET_MAX && words->at[i] ? OFFSET_MAX + 1 : (uint32_t)v;
 	}
 	l->at[AT_TEXT_OTHER] = l->at[AT_TEXT_ASCII] + 16;
-	return r->err ? -EAGAIN : is_sane(l) ? 0 : -ENOTSUP;
+	return r->err ? -EAGAIN : cpython_is_sane(l) ? 0 : -ENOTSUP;
 }
 
-static bool has_cookie(struct remote *r, uint64_t state)
+static bool cpython_has_cookie(struct remote *r, uint64_t state)
 {
 	char cookie[sizeof(COOKIE) - 1];
 
@@ -165,7 +165,7 @@ static bool has_cookie(struct remote *r, uint64_t state)
 
 enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_SINCE_3_10, SYMBOL_SINCE_3_9 };
 
-static uint32_t read_version(struct remote *r, const uint64_t *symbols)
+static uint32_t cpython_read_version(struct remote *r, const uint64_t *symbols)
 {
 	if (symbols[SYMBOL_VERSION])
 		return (uint32_t)remote__u64(r, symbols[SYMBOL_VERSION]) >> 16;
@@ -184,20 +184,20 @@ static void set_fixed(struct runtime_layout *l, const struct runtime_layout *f)
 }
 
 /* `symbols`: addresses, see below. */
-static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
+static int cpython_find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
 {
 	const struct runtime_layout *f;
 
-	if (has_cookie(r, symbols[SYMBOL_RUNTIME]))
+	if (cpython_has_cookie(r, symbols[SYMBOL_RUNTIME]))
 		return read_described(r, symbols[SYMBOL_RUNTIME], l);
-	l->version = read_version(r, symbols);
-	f = find_version(fixed, ARRAY_CNT(fixed), l->version);
+	l->version = cpython_read_version(r, symbols);
+	f = cpython_find_version(fixed, ARRAY_CNT(fixed), l->version);
 	if (f)
 		set_fixed(l, f);
 	return r->err ? -EAGAIN : f ? 0 : -ENOTSUP;
 }
 
-static void print_version(uint32_t version, char *text, size_t sz)
+static void cpython_print_version(uint32_t version, char *text, size_t sz)
 {
 	snprintf(text, sz, "%u.%u", version >> 8, version & 255);
 }
@@ -217,8 +217,8 @@ static void ask_threads(struct remote *r, const struct runtime_layout *l, uint64
 	}
 }
 
-static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t state,
-		     struct capture_runtime *c)
+static int cpython_find_slot(struct remote *r, const struct runtime_layout *l, uint64_t state,
+			     struct capture_runtime *c)
 {
 	uint64_t interpreter = remote__u64(r, state + l->at[AT_INTERPRETERS]);
 	struct thread_slot slot = { 0 };
@@ -232,7 +232,7 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 
 /* The cookie of a code object is made of its first line, and the addresses of its name and lines,
  * or bytes. */
-static bool set_cookie(struct runtime_layout *l)
+static bool cpython_set_cookie(struct runtime_layout *l)
 {
 	const enum cpython_at words[] = { AT_CODE_FIRST_LINE, AT_CODE_NAME,
 					  cpython__has_frame_objects(l) ? AT_CODE_BYTES
@@ -248,10 +248,10 @@ static bool set_cookie(struct runtime_layout *l)
 	return true;
 }
 
-static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
-		  struct capture_runtime *c)
+static int cpython_locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+			  struct capture_runtime *c)
 {
-	int err = find_layout(r, symbols, l);
+	int err = cpython_find_layout(r, symbols, l);
 	uint32_t off;
 
 	if (err)
@@ -267,13 +267,13 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 		.word = (l->at[AT_FRAME_OWNER] - off) / 8,
 		.frame_off = off,
 	};
-	return set_cookie(l) ? find_slot(r, l, symbols[0], c) : -ENOTSUP;
+	return cpython_set_cookie(l) ? cpython_find_slot(r, l, symbols[0], c) : -ENOTSUP;
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------
  */
 
-static uint8_t owner_of(const struct runtime_layout *l, const struct event_call *c)
+static uint8_t cpython_owner_of(const struct runtime_layout *l, const struct event_call *c)
 {
 	return (uint8_t)(c->word >> l->at[AT_FRAME_OWNER] % 8 * 8);
 }
@@ -287,7 +287,7 @@ static bool cpython__has_entry_frames(const struct runtime_layout *l)
  * function. */
 static bool cpython__is_link(const struct runtime_layout *l, const struct event_call *c)
 {
-	return cpython__has_entry_frames(l) && owner_of(l, c) >= OWNED_BY_INTERPRETER;
+	return cpython__has_entry_frames(l) && cpython_owner_of(l, c) >= OWNED_BY_INTERPRETER;
 }
 
 static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
@@ -313,7 +313,7 @@ static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *
 	uint64_t cframe = c->base;
 
 	for (size_t i = 0; i < c->cnt; i++) {
-		if (!owner_of(c->layout, &c->calls[i]) && i + 1 < c->cnt)
+		if (!cpython_owner_of(c->layout, &c->calls[i]) && i + 1 < c->cnt)
 			continue;
 		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, cframe, 0 };
 		first = i + 1;
@@ -332,7 +332,7 @@ static size_t split_by_call(const struct runtime_calls *c, struct runtime_run *r
 	return c->cnt;
 }
 
-static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
+static size_t cpython_split(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	if (cpython__has_frame_objects(c->layout))
 		return split_by_call(c, runs);
@@ -340,12 +340,12 @@ static size_t split(const struct runtime_calls *c, struct runtime_run *runs)
 }
 
 /* The stub between a class and its __init__() is no function of the program. */
-static bool is_hidden(const struct script *s)
+static bool cpython_is_hidden(const struct script *s)
 {
 	return strcmp(s->module, "__init__") == 0;
 }
 
-static bool may_have(const char *file)
+static bool cpython_may_have(const char *file)
 {
 	return strncmp(file, "python", 6) == 0 || strncmp(file, "libpython", 9) == 0;
 }
@@ -369,14 +369,14 @@ const struct runtime cpython = {
 	.gone = "python_gone",
 	.unknown = { .module = "[python]" },
 	.symbols = symbols,
-	.may_have = may_have,
-	.locate = locate,
-	.split = split,
+	.may_have = cpython_may_have,
+	.locate = cpython_locate,
+	.split = cpython_split,
 	.is_link = cpython__is_link,
 	.read = cpython__read,
 	.instr = instr_of,
-	.is_hidden = is_hidden,
-	.evaluator = { "_PyEval_EvalFrameDefault", may_have },
+	.is_hidden = cpython_is_hidden,
+	.evaluator = { "_PyEval_EvalFrameDefault", cpython_may_have },
 	/* Locks are semaphores: the interpreter uses these functions for nothing else. It waits in
 	 * the second one after it has given the GIL away, until another thread has it. */
 	.waits = { { "pthread_cond_timedwait", runtime__is_c_library },
@@ -385,5 +385,5 @@ const struct runtime cpython = {
 		     .name = "(waits for the GIL)",
 		     .module_key = 0x6e6f68747970,
 		     .name_key = 0x4c494720726f66 },
-	.print_version = print_version,
+	.print_version = cpython_print_version,
 };

@@ -61,7 +61,8 @@ static struct text_state text_state__of(uint32_t state)
 }
 
 /* Appends a str object and a NUL. */
-static int read_text(struct remote *r, const struct runtime_layout *l, uint64_t at, struct buf *out)
+static int cpython_code_read_text(struct remote *r, const struct runtime_layout *l, uint64_t at,
+				  struct buf *out)
 {
 	uint8_t chars[TEXT_CHARS_MAX * sizeof(uint32_t)];
 	uint64_t cnt = remote__u64(r, at + l->at[AT_TEXT_LENGTH]);
@@ -81,14 +82,15 @@ static int read_text(struct remote *r, const struct runtime_layout *l, uint64_t 
 	return buf__err(out);
 }
 
-static int read_names(struct remote *r, const struct runtime_layout *l, uint64_t code,
-		      struct script_function *f)
+static int cpython_code_read_names(struct remote *r, const struct runtime_layout *l, uint64_t code,
+				   struct script_function *f)
 {
 	struct buf module = { 0 }, name = { 0 };
-	int err = read_text(r, l, remote__u64(r, code + l->at[AT_CODE_FILE]), &module);
+	int err = cpython_code_read_text(r, l, remote__u64(r, code + l->at[AT_CODE_FILE]), &module);
 
 	if (!err)
-		err = read_text(r, l, remote__u64(r, code + l->at[AT_CODE_NAME]), &name);
+		err = cpython_code_read_text(r, l, remote__u64(r, code + l->at[AT_CODE_NAME]),
+					     &name);
 	if (!err)
 		err = script_function__name(f, l->runtime->name, (const char *)module.data,
 					    (const char *)name.data);
@@ -203,8 +205,8 @@ int cpython__decode_lnotab(struct script_function *f, const uint8_t *table, size
 	return err ? err : sz % 2 ? -EINVAL : 0;
 }
 
-static int decode(const struct runtime_layout *l, struct script_function *f, const uint8_t *table,
-		  size_t sz)
+static int cpython_code_decode(const struct runtime_layout *l, struct script_function *f,
+			       const uint8_t *table, size_t sz)
 {
 	if (!cpython__has_frame_objects(l))
 		return cpython__decode_lines(f, table, sz);
@@ -214,8 +216,8 @@ static int decode(const struct runtime_layout *l, struct script_function *f, con
 }
 
 /* Without lines the function still has its names. */
-static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t code,
-		      struct script_function *f)
+static int cpython_code_read_lines(struct remote *r, const struct runtime_layout *l, uint64_t code,
+				   struct script_function *f)
 {
 	uint64_t bytes = remote__u64(r, code + l->at[AT_CODE_LINES]);
 	uint64_t sz = remote__u64(r, bytes + l->at[AT_OBJECT_SIZE]);
@@ -228,7 +230,7 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 	if (!table)
 		return -ENOMEM;
 	if (remote__read(r, bytes + l->at[AT_BYTES], table, sz))
-		err = decode(l, f, table, sz) == -ENOMEM ? -ENOMEM : 0;
+		err = cpython_code_decode(l, f, table, sz) == -ENOMEM ? -ENOMEM : 0;
 	else
 		err = -EFAULT;
 	free(table);
@@ -238,7 +240,7 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 /* ---- code objects -------------------------------------------------------------------------------
  */
 
-static bool is_code(struct remote *r, const struct runtime_layout *l, uint64_t code)
+static bool cpython_code_is_code(struct remote *r, const struct runtime_layout *l, uint64_t code)
 {
 	uint64_t type = remote__u64(r, code + l->at[AT_OBJECT_TYPE]);
 
@@ -246,8 +248,8 @@ static bool is_code(struct remote *r, const struct runtime_layout *l, uint64_t c
 }
 
 /* Up to 3.10, places are counted from 0 on. */
-static void find_bytes(struct remote *r, const struct runtime_layout *l, uint64_t code,
-		       struct script_function *f)
+static void cpython_code_find_bytes(struct remote *r, const struct runtime_layout *l, uint64_t code,
+				    struct script_function *f)
 {
 	bool apart = cpython__has_frame_objects(l);
 	uint64_t at = apart ? remote__u64(r, code + l->at[AT_CODE_BYTES]) : code;
@@ -312,12 +314,12 @@ int cpython__read(struct remote *r, const struct runtime_layout *l, uint64_t cod
 {
 	int err;
 
-	if (!is_code(r, l, code))
+	if (!cpython_code_is_code(r, l, code))
 		return -EINVAL;
-	find_bytes(r, l, code, f);
+	cpython_code_find_bytes(r, l, code, f);
 	f->first_line = remote__u32(r, code + l->at[AT_CODE_FIRST_LINE]);
-	err = r->err ? -EFAULT : read_names(r, l, code, f);
+	err = r->err ? -EFAULT : cpython_code_read_names(r, l, code, f);
 	if (!err && cpython_code__has_copies(l))
 		err = cpython_code__read_copies(r, l, code, f);
-	return err ? err : read_lines(r, l, code, f);
+	return err ? err : cpython_code_read_lines(r, l, code, f);
 }

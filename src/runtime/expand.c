@@ -14,7 +14,7 @@ struct expanding {
 	bool awaits; /* a function is being read */
 };
 
-static void put_frame(struct expanding *x, const struct frame *f)
+static void expand_put_frame(struct expanding *x, const struct frame *f)
 {
 	if (x->cnt < TRACE_MAX)
 		x->room->frames[x->cnt] = *f;
@@ -26,9 +26,9 @@ static void put_call(struct expanding *x, const struct frame *f, const struct sc
 {
 	if (x->cnt < TRACE_MAX)
 		x->room->calls[x->cnt] = *c;
-	put_frame(x,
-		  &(struct frame){
-			  .pc = x->cnt, .sp = f->sp, .flags = FRAME_SCRIPT, .source = f->source });
+	expand_put_frame(
+		x, &(struct frame){
+			   .pc = x->cnt, .sp = f->sp, .flags = FRAME_SCRIPT, .source = f->source });
 }
 
 static void put_unknown(struct expanding *x, const struct frame *f)
@@ -49,8 +49,8 @@ static void put_simple(struct expanding *x, const struct frame *f, const struct 
  */
 
 /* A register has the leaf's position; other frames have it on the stack. */
-static bool find_line(const struct expanding *x, const struct script_function *f, size_t i,
-		      struct script_call *out)
+static bool expand_find_line(const struct expanding *x, const struct script_function *f, size_t i,
+			     struct script_call *out)
 {
 	const struct runtime_layout *l = codes__layout(x->in->codes, x->in->process);
 	const struct frame *frame = &x->trace->frames[i];
@@ -106,7 +106,7 @@ static void put_interpreted(struct expanding *x, size_t i)
 	if (x->runtime->code->function(x->in->stack, f, &at))
 		function = scripts__find(x->in->scripts, &(struct event_call){ .code = at }, NULL,
 					 &x->awaits);
-	if (!function || !find_line(x, function, i, &out)) {
+	if (!function || !expand_find_line(x, function, i, &out)) {
 		put_unknown(x, f);
 		return;
 	}
@@ -159,14 +159,14 @@ static void put_compiled(struct expanding *x, const struct code_blob *b, size_t 
 }
 
 /* Code that is not known: it is gone, or a copy of code of the runtime's file. */
-static void put_copy(struct expanding *x, size_t i)
+static void expand_put_copy(struct expanding *x, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 
 	if (f->flags & FRAME_INTERPRETS && put_bytecode(x, i, NULL))
 		return;
 	if (f->flags & FRAME_INTERPRETER)
-		put_frame(x, f);
+		expand_put_frame(x, f);
 	else
 		put_unknown(x, f);
 }
@@ -181,11 +181,11 @@ static void put_managed(struct expanding *x, size_t i)
 
 	if (f->map && f->map->kind == MAPPING_FILE) {
 		if (!(f->flags & FRAME_INTERPRETS) || !put_bytecode(x, i, NULL))
-			put_frame(x, f);
+			expand_put_frame(x, f);
 		return;
 	}
 	switch (b ? b->kind : CODE_NONE) {
-	case CODE_NONE: put_copy(x, i); break;
+	case CODE_NONE: expand_put_copy(x, i); break;
 	case CODE_JIT:
 	case CODE_STUB: put_simple(x, f, b, STUB_MARK); break;
 	case CODE_BARRIER: put_simple(x, f, b, x->runtime->code->elsewhere); break;
@@ -228,7 +228,7 @@ bool expand__frames(struct trace *t, const struct expand_input *in, bool last,
 		if (t->frames[i].flags & FRAME_MANAGED)
 			put_managed(&x, i);
 		else
-			put_frame(&x, &t->frames[i]);
+			expand_put_frame(&x, &t->frames[i]);
 	}
 	if (x.awaits && !last)
 		return false;

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool may_have(const char *file)
+static bool hotspot_may_have(const char *file)
 {
 	return strcmp(file, "libjvm.so") == 0;
 }
 
-static void print_version(uint32_t version, char *text, size_t sz)
+static void hotspot_print_version(uint32_t version, char *text, size_t sz)
 {
 	snprintf(text, sz, "%u", version);
 }
@@ -38,8 +38,8 @@ const struct runtime hotspot = {
 	.gone = "java_gone",
 	.unknown = { .module = "[java]" },
 	.symbols = symbols,
-	.may_have = may_have,
+	.may_have = hotspot_may_have,
 	.read = hotspot__read_method,
 	.code = &code,
-	.print_version = print_version,
+	.print_version = hotspot_print_version,
 };

@@ -71,7 +71,7 @@ int hotspot__read_ranges(struct remote *r, const struct runtime_layout *l, struc
 
 /* Each segment has the distance of one hop towards the start of its block. Returns 0 if there is
  * no block. */
-static uint64_t find_block(struct remote *r, const struct heap *h, uint64_t pc)
+static uint64_t hotspot_code_find_block(struct remote *r, const struct heap *h, uint64_t pc)
 {
 	uint64_t segment = (pc - h->start) >> h->shift;
 	uint8_t back = remote__u8(r, h->map + segment);
@@ -86,7 +86,8 @@ static uint64_t find_block(struct remote *r, const struct heap *h, uint64_t pc)
 }
 
 /* Returns the address of the CodeBlob at a place, or 0. */
-static uint64_t find_blob(struct remote *r, const struct runtime_layout *l, uint64_t pc)
+static uint64_t hotspot_code_find_blob(struct remote *r, const struct runtime_layout *l,
+				       uint64_t pc)
 {
 	struct heap heaps[CODE_RANGES_MAX];
 	size_t cnt = read_heaps(r, l, heaps);
@@ -95,7 +96,7 @@ static uint64_t find_blob(struct remote *r, const struct runtime_layout *l, uint
 	for (size_t i = 0; i < cnt; i++) {
 		if (pc < heaps[i].start || pc >= heaps[i].end)
 			continue;
-		block = find_block(r, &heaps[i], pc);
+		block = hotspot_code_find_block(r, &heaps[i], pc);
 		if (!block || !remote__u8(r, block + l->at[JVM_BLOCK_USED]))
 			return 0;
 		blob = block + l->at[JVM_BLOCK_SZ];
@@ -104,7 +105,7 @@ static uint64_t find_blob(struct remote *r, const struct runtime_layout *l, uint
 	return 0;
 }
 
-static enum code_kind kind_of(const char *name)
+static enum code_kind hotspot_code_kind_of(const char *name)
 {
 	if (strcmp(name, COMPILED_NAME) == 0)
 		return CODE_COMPILED;
@@ -142,12 +143,13 @@ static int read_nmethod(struct remote *r, const struct runtime_layout *l, struct
 	return err ? err : hotspot__read_scopes(r, l, b);
 }
 
-static int read_kind(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
+static int hotspot_code_read_kind(struct remote *r, const struct runtime_layout *l,
+				  struct code_blob *b)
 {
 	char name[NAME_SZ] = "";
 
 	remote__text(r, hotspot__word(r, l, b->header, JVM_BLOB_NAME), name, sizeof(name));
-	b->kind = kind_of(name);
+	b->kind = hotspot_code_kind_of(name);
 	if (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE) {
 		b->id = hotspot__u32(r, l, b->header, JVM_NMETHOD_ID);
 		return 0;
@@ -156,7 +158,7 @@ static int read_kind(struct remote *r, const struct runtime_layout *l, struct co
 			       b->kind == CODE_BARRIER ? BARRIER_LABEL : name);
 }
 
-static bool is_same(const struct code_blob *b, const struct code_wanted *w)
+static bool hotspot_code_is_same(const struct code_blob *b, const struct code_wanted *w)
 {
 	return b->header == w->header && b->id == w->id &&
 	       (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE);
@@ -167,11 +169,11 @@ int hotspot__read_code(struct remote *r, const struct runtime_layout *l,
 {
 	int err;
 
-	b->header = find_blob(r, l, w->pc);
+	b->header = hotspot_code_find_blob(r, l, w->pc);
 	if (!b->header)
 		return -ENOENT;
-	err = read_kind(r, l, b);
-	if (!err && is_same(b, w) && !r->err)
+	err = hotspot_code_read_kind(r, l, b);
+	if (!err && hotspot_code_is_same(b, w) && !r->err)
 		return -EALREADY;
 	read_code_range(r, l, b);
 	if (!err && (w->pc < b->start || w->pc >= b->end || b->end - b->start > BLOB_SZ_MAX))

@@ -28,7 +28,7 @@ struct jvm_constant {
 #define OFFSET_MAX (1u << 16)
 #define HEAPS_MAX  8
 
-enum symbol { SYMBOL_FIELDS, SYMBOL_TYPES, SYMBOL_CONSTANTS };
+enum hotspot_layout_symbol { SYMBOL_FIELDS, SYMBOL_TYPES, SYMBOL_CONSTANTS };
 
 struct wanted_field {
 	const char *type, *name;
@@ -113,13 +113,13 @@ struct statics {
 	uint64_t heaps, heap, version;
 };
 
-static void keep(struct runtime_layout *l, enum hotspot_at at, uint64_t v)
+static void hotspot_layout_keep(struct runtime_layout *l, enum hotspot_at at, uint64_t v)
 {
 	l->at[at] = v < OFFSET_MAX ? (uint32_t)v : OFFSET_MAX;
 }
 
-static void take_field(struct remote *r, const struct jvm_field *f, const char *type,
-		       struct runtime_layout *l)
+static void hotspot_layout_take_field(struct remote *r, const struct jvm_field *f, const char *type,
+				      struct runtime_layout *l)
 {
 	char name[TEXT_SZ] = "";
 
@@ -129,7 +129,7 @@ static void take_field(struct remote *r, const struct jvm_field *f, const char *
 		if (!*name)
 			remote__text(r, f->name, name, sizeof(name));
 		if (strcmp(fields[i].name, name) == 0 && !f->is_static)
-			keep(l, fields[i].at, f->off);
+			hotspot_layout_keep(l, fields[i].at, f->off);
 	}
 }
 
@@ -147,8 +147,8 @@ static void take_static(struct remote *r, const struct jvm_field *f, const char 
 		s->version = f->where;
 }
 
-static void read_fields(struct remote *r, uint64_t table, struct runtime_layout *l,
-			struct statics *s)
+static void hotspot_layout_read_fields(struct remote *r, uint64_t table, struct runtime_layout *l,
+				       struct statics *s)
 {
 	char type[TEXT_SZ] = "";
 	uint64_t last = 0;
@@ -160,12 +160,12 @@ static void read_fields(struct remote *r, uint64_t table, struct runtime_layout 
 		if (f.type != last)
 			remote__text(r, f.type, type, sizeof(type));
 		last = f.type;
-		take_field(r, &f, type, l);
+		hotspot_layout_take_field(r, &f, type, l);
 		take_static(r, &f, type, s);
 	}
 }
 
-static void read_types(struct remote *r, uint64_t table, struct runtime_layout *l)
+static void hotspot_layout_read_types(struct remote *r, uint64_t table, struct runtime_layout *l)
 {
 	char name[TEXT_SZ];
 	struct jvm_type t;
@@ -176,7 +176,7 @@ static void read_types(struct remote *r, uint64_t table, struct runtime_layout *
 		remote__text(r, t.name, name, sizeof(name));
 		for (size_t n = 0; n < ARRAY_CNT(types); n++)
 			if (strcmp(types[n].type, name) == 0)
-				keep(l, types[n].at, t.sz);
+				hotspot_layout_keep(l, types[n].at, t.sz);
 	}
 }
 
@@ -191,11 +191,11 @@ static void read_constants(struct remote *r, uint64_t table, struct runtime_layo
 		remote__text(r, c.name, name, sizeof(name));
 		for (size_t n = 0; n < ARRAY_CNT(constants); n++)
 			if (strcmp(constants[n].name, name) == 0)
-				keep(l, constants[n].at, c.value);
+				hotspot_layout_keep(l, constants[n].at, c.value);
 	}
 }
 
-static bool may_lack(size_t at)
+static bool hotspot_layout_may_lack(size_t at)
 {
 	for (size_t i = 0; i < ARRAY_CNT(optional); i++)
 		if (optional[i] == at)
@@ -204,10 +204,10 @@ static bool may_lack(size_t at)
 }
 
 /* Offsets come from the process. */
-static bool is_sane(const struct runtime_layout *l)
+static bool hotspot_layout_is_sane(const struct runtime_layout *l)
 {
 	for (size_t i = 0; i < JVM_CNT; i++)
-		if (l->at[i] >= OFFSET_MAX && !(l->at[i] == JVM_NONE && may_lack(i)))
+		if (l->at[i] >= OFFSET_MAX && !(l->at[i] == JVM_NONE && hotspot_layout_may_lack(i)))
 			return false;
 	return l->at[JVM_BLOB_CODE] != JVM_NONE || l->at[JVM_BLOB_BEGIN] != JVM_NONE;
 }
@@ -218,8 +218,9 @@ int hotspot__read_layout(struct remote *r, const uint64_t *symbols, struct runti
 
 	for (size_t i = 0; i < JVM_CNT; i++)
 		l->at[i] = JVM_NONE;
-	read_fields(r, remote__u64(r, symbols[SYMBOL_FIELDS]), l, &s);
-	read_types(r, symbols[SYMBOL_TYPES] ? remote__u64(r, symbols[SYMBOL_TYPES]) : 0, l);
+	hotspot_layout_read_fields(r, remote__u64(r, symbols[SYMBOL_FIELDS]), l, &s);
+	hotspot_layout_read_types(
+		r, symbols[SYMBOL_TYPES] ? remote__u64(r, symbols[SYMBOL_TYPES]) : 0, l);
 	read_constants(r, symbols[SYMBOL_CONSTANTS] ? remote__u64(r, symbols[SYMBOL_CONSTANTS]) : 0,
 		       l);
 	l->version = s.version ? remote__u32(r, s.version) : 0;
@@ -228,7 +229,7 @@ int hotspot__read_layout(struct remote *r, const uint64_t *symbols, struct runti
 	if (r->err)
 		return -EAGAIN;
 	l->heaps = s.heap ? s.heap : s.heaps;
-	if (!l->heaps || !is_sane(l))
+	if (!l->heaps || !hotspot_layout_is_sane(l))
 		return -ENOTSUP;
 	return remote__u64(r, l->heaps) ? 0 : -EAGAIN;
 }

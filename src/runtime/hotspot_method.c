@@ -41,7 +41,7 @@ uint32_t hotspot_numbers__take(struct hotspot_numbers *n)
 	return 0;
 }
 
-static uint32_t take_signed(struct hotspot_numbers *n)
+static uint32_t hotspot_method_take_signed(struct hotspot_numbers *n)
 {
 	uint32_t v = hotspot_numbers__take(n);
 
@@ -52,8 +52,8 @@ static uint32_t take_signed(struct hotspot_numbers *n)
  */
 
 /* Reads a Symbol, up to its first NUL, with a NUL. */
-static int read_symbol(struct remote *r, const struct runtime_layout *l, uint64_t at,
-		       char text[TEXT_MAX + 1])
+static int hotspot_method_read_symbol(struct remote *r, const struct runtime_layout *l, uint64_t at,
+				      char text[TEXT_MAX + 1])
 {
 	size_t sz;
 
@@ -73,7 +73,8 @@ static int read_constant(struct remote *r, const struct runtime_layout *l, const
 
 	if (!pool || !idx || idx >= hotspot__u32(r, l, pool, JVM_POOL_CNT))
 		return -EINVAL;
-	return read_symbol(r, l, remote__u64(r, pool + l->at[JVM_POOL_SZ] + 8 * idx), text);
+	return hotspot_method_read_symbol(r, l, remote__u64(r, pool + l->at[JVM_POOL_SZ] + 8 * idx),
+					  text);
 }
 
 /* Cuts off what differs from one run of a program to the next. */
@@ -88,8 +89,8 @@ static void cut_hidden(char *class)
 }
 
 /* The source beside the class's package; without one, the class. */
-static int set_names(struct script_function *f, const char *runtime, char *class,
-		     const char *const names[2])
+static int hotspot_method_set_names(struct script_function *f, const char *runtime, char *class,
+				    const char *const names[2])
 {
 	const char *slash = strrchr(class, '/'), *source = names[1];
 	struct buf module = { 0 }, name = { 0 };
@@ -121,8 +122,8 @@ static uint64_t source_index(struct remote *r, const struct runtime_layout *l, u
 				  : hotspot__u32(r, l, class, JVM_CLASS_FILE));
 }
 
-static int read_names(struct remote *r, const struct runtime_layout *l, uint64_t constant,
-		      struct script_function *f)
+static int hotspot_method_read_names(struct remote *r, const struct runtime_layout *l,
+				     uint64_t constant, struct script_function *f)
 {
 	char class[TEXT_MAX + 1], name[TEXT_MAX + 1], source[TEXT_MAX + 1];
 	uint64_t pool = hotspot__word(r, l, constant, JVM_CONST_CONSTANTS);
@@ -132,14 +133,15 @@ static int read_names(struct remote *r, const struct runtime_layout *l, uint64_t
 
 	if (err || !holder)
 		return err ? err : -EINVAL;
-	err = read_symbol(r, l, hotspot__word(r, l, holder, JVM_CLASS_NAME), class);
+	err = hotspot_method_read_symbol(r, l, hotspot__word(r, l, holder, JVM_CLASS_NAME), class);
 	idx = source_index(r, l, pool, holder);
 	if (err || read_constant(r, l, (uint64_t[]){ pool, idx }, source) != 0)
 		*source = 0;
 	if (err || r->err)
 		return err ? err : -EFAULT;
 	cut_hidden(class);
-	return set_names(f, l->runtime->name, class, (const char *[]){ name, source });
+	return hotspot_method_set_names(f, l->runtime->name, class,
+					(const char *[]){ name, source });
 }
 
 /* ---- lines --------------------------------------------------------------------------------------
@@ -154,8 +156,8 @@ static int decode_lines(struct script_function *f, struct hotspot_numbers *n)
 	while (!err && n->at < n->end && *n->at) {
 		uint8_t byte = *n->at++;
 
-		off += byte == LINES_ESCAPE ? take_signed(n) : byte >> 3;
-		line += byte == LINES_ESCAPE ? take_signed(n) : byte & 7;
+		off += byte == LINES_ESCAPE ? hotspot_method_take_signed(n) : byte >> 3;
+		line += byte == LINES_ESCAPE ? hotspot_method_take_signed(n) : byte & 7;
 		if (n->err || off >= f->sz)
 			break;
 		if (!f->first_line || line < f->first_line)
@@ -168,8 +170,8 @@ static int decode_lines(struct script_function *f, struct hotspot_numbers *n)
 	return err;
 }
 
-static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t constant,
-		      struct script_function *f)
+static int hotspot_method_read_lines(struct remote *r, const struct runtime_layout *l,
+				     uint64_t constant, struct script_function *f)
 {
 	uint64_t at = f->start + f->sz, end;
 	struct hotspot_numbers n;
@@ -197,10 +199,10 @@ int hotspot__read_method(struct remote *r, const struct runtime_layout *l, uint6
 
 	if (r->err || !constant || constant % 8)
 		return -EINVAL;
-	err = read_names(r, l, constant, f);
+	err = hotspot_method_read_names(r, l, constant, f);
 	f->start = constant + l->at[JVM_CONST_SZ];
 	f->sz = (uint16_t)hotspot__u32(r, l, constant, JVM_CONST_CODE_SZ);
 	if (!err)
-		err = read_lines(r, l, constant, f);
+		err = hotspot_method_read_lines(r, l, constant, f);
 	return err ? err : r->err ? -EFAULT : 0;
 }

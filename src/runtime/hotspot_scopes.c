@@ -18,17 +18,17 @@ struct pc_desc {
 };
 
 /* A table that is copied from the process. */
-struct part {
+struct hotspot_scopes_part {
 	uint64_t at;
 	size_t sz;
 	uint8_t *bytes;
 };
 
-struct scopes_reader {
+struct hotspot_scopes_reader {
 	struct remote *remote;
 	const struct runtime_layout *layout;
 	struct code_blob *blob;
-	struct part places, data, metadata;
+	struct hotspot_scopes_part places, data, metadata;
 	uint32_t *known;     /* scope at an offset of .data, and 1; 0: not decoded yet */
 	uint32_t *functions; /* by index of .metadata: index in .read, and 1 */
 	struct script_function *read;
@@ -39,52 +39,59 @@ struct scopes_reader {
 /* ---- where the tables are -----------------------------------------------------------------------
  */
 
-static struct part between(uint64_t start, uint64_t end)
+static struct hotspot_scopes_part hotspot_scopes_between(uint64_t start, uint64_t end)
 {
 	bool ok = end > start && end - start <= DATA_MAX;
 
-	return (struct part){ .at = start, .sz = ok ? end - start : 0 };
+	return (struct hotspot_scopes_part){ .at = start, .sz = ok ? end - start : 0 };
 }
 
-static uint64_t u32_of(const struct scopes_reader *s, enum hotspot_at at)
+static uint64_t hotspot_scopes_u32_of(const struct hotspot_scopes_reader *s, enum hotspot_at at)
 {
 	return hotspot__u32(s->remote, s->layout, s->blob->header, at);
 }
 
-static uint64_t word_of(const struct scopes_reader *s, enum hotspot_at at)
+static uint64_t hotspot_scopes_word_of(const struct hotspot_scopes_reader *s, enum hotspot_at at)
 {
 	return hotspot__word(s->remote, s->layout, s->blob->header, at);
 }
 
 /* From JDK 25 on, this data follows the relocations, outside the code cache. */
-static struct part find_metadata(const struct scopes_reader *s, uint64_t scopes)
+static struct hotspot_scopes_part find_metadata(const struct hotspot_scopes_reader *s,
+						uint64_t scopes)
 {
-	uint64_t extra = word_of(s, JVM_BLOB_EXTRA);
+	uint64_t extra = hotspot_scopes_word_of(s, JVM_BLOB_EXTRA);
 
 	if (s->layout->at[JVM_NMETHOD_METADATA] != JVM_NONE)
-		return between(s->blob->header + u32_of(s, JVM_NMETHOD_METADATA), scopes);
-	return between(extra + u32_of(s, JVM_BLOB_RELOCS), extra + u32_of(s, JVM_BLOB_EXTRA_SZ));
+		return hotspot_scopes_between(
+			s->blob->header + hotspot_scopes_u32_of(s, JVM_NMETHOD_METADATA), scopes);
+	return hotspot_scopes_between(extra + hotspot_scopes_u32_of(s, JVM_BLOB_RELOCS),
+				      extra + hotspot_scopes_u32_of(s, JVM_BLOB_EXTRA_SZ));
 }
 
-static void find_parts(struct scopes_reader *s)
+static void hotspot_scopes_find_parts(struct hotspot_scopes_reader *s)
 {
-	uint64_t fixed = word_of(s, JVM_NMETHOD_FIXED), base = fixed ? fixed : s->blob->header;
-	uint64_t pcs = base + u32_of(s, JVM_NMETHOD_PCS),
-		 scopes = word_of(s, JVM_NMETHOD_SCOPES_AT);
+	uint64_t fixed = hotspot_scopes_word_of(s, JVM_NMETHOD_FIXED),
+		 base = fixed ? fixed : s->blob->header;
+	uint64_t pcs = base + hotspot_scopes_u32_of(s, JVM_NMETHOD_PCS),
+		 scopes = hotspot_scopes_word_of(s, JVM_NMETHOD_SCOPES_AT);
 
 	if (!scopes)
-		scopes = base + u32_of(s, JVM_NMETHOD_SCOPES);
+		scopes = base + hotspot_scopes_u32_of(s, JVM_NMETHOD_SCOPES);
 	if (fixed) {
-		s->places = between(pcs, scopes);
-		s->data = between(scopes, base + u32_of(s, JVM_NMETHOD_FIXED_SZ));
+		s->places = hotspot_scopes_between(pcs, scopes);
+		s->data = hotspot_scopes_between(
+			scopes, base + hotspot_scopes_u32_of(s, JVM_NMETHOD_FIXED_SZ));
 	} else {
-		s->places = between(pcs, base + u32_of(s, JVM_NMETHOD_PCS_END));
-		s->data = between(scopes, pcs);
+		s->places = hotspot_scopes_between(
+			pcs, base + hotspot_scopes_u32_of(s, JVM_NMETHOD_PCS_END));
+		s->data = hotspot_scopes_between(scopes, pcs);
 	}
 	s->metadata = find_metadata(s, scopes);
 }
 
-static bool read_part(const struct scopes_reader *s, struct part *p)
+static bool hotspot_scopes_read_part(const struct hotspot_scopes_reader *s,
+				     struct hotspot_scopes_part *p)
 {
 	p->bytes = malloc(p->sz + 1);
 	return p->bytes && (!p->sz || remote__read(s->remote, p->at, p->bytes, p->sz));
@@ -94,7 +101,7 @@ static bool read_part(const struct scopes_reader *s, struct part *p)
  */
 
 /* Returns the index of the function, or CODE_NOWHERE. */
-static uint32_t read_function(struct scopes_reader *s, uint64_t method)
+static uint32_t hotspot_scopes_read_function(struct hotspot_scopes_reader *s, uint64_t method)
 {
 	struct script_function *room =
 		array__room(s->read, s->read_cnt, &s->read_cap, sizeof(*room));
@@ -112,7 +119,7 @@ static uint32_t read_function(struct scopes_reader *s, uint64_t method)
 }
 
 /* Index 0 is none; so is the code's own function in a scope without one. */
-static uint32_t function_at(struct scopes_reader *s, uint32_t idx)
+static uint32_t hotspot_scopes_function_at(struct hotspot_scopes_reader *s, uint32_t idx)
 {
 	uint64_t method;
 
@@ -122,7 +129,8 @@ static uint32_t function_at(struct scopes_reader *s, uint32_t idx)
 		return CODE_NOWHERE;
 	if (!s->functions[idx - 1]) {
 		memcpy(&method, s->metadata.bytes + (idx - 1) * sizeof(method), sizeof(method));
-		s->functions[idx - 1] = method == s->own_method ? 1 : read_function(s, method) + 1;
+		s->functions[idx - 1] =
+			method == s->own_method ? 1 : hotspot_scopes_read_function(s, method) + 1;
 	}
 	return s->functions[idx - 1] - 1;
 }
@@ -135,7 +143,8 @@ struct written {
 	uint32_t at, caller, method, bci;
 };
 
-static bool decode(const struct scopes_reader *s, uint32_t at, struct written *out)
+static bool hotspot_scopes_decode(const struct hotspot_scopes_reader *s, uint32_t at,
+				  struct written *out)
 {
 	struct hotspot_numbers n =
 		hotspot_numbers__on(s->layout, s->data.bytes + at, s->data.sz - at);
@@ -147,7 +156,8 @@ static bool decode(const struct scopes_reader *s, uint32_t at, struct written *o
 	return !n.err && out->caller < at; /* a scope is written after its caller */
 }
 
-static void set_line(const struct script_function *f, uint32_t bci, struct code_scope *c)
+static void hotspot_scopes_set_line(const struct script_function *f, uint32_t bci,
+				    struct code_scope *c)
 {
 	/* The method's entry has no place in its bytecode. */
 	script_function__line(f, f->start + (bci < f->sz ? bci : 0), &c->line);
@@ -155,12 +165,12 @@ static void set_line(const struct script_function *f, uint32_t bci, struct code_
 }
 
 /* Returns the scope's index and 1, or 0. */
-static uint32_t add_scope(struct scopes_reader *s, const struct written *w)
+static uint32_t hotspot_scopes_add_scope(struct hotspot_scopes_reader *s, const struct written *w)
 {
 	struct code_blob *b = s->blob;
 	struct code_scope *room =
 		array__room(b->scopes, b->scope_cnt, &s->scope_cap, sizeof(*room));
-	uint32_t function = w ? function_at(s, w->method) : 0;
+	uint32_t function = w ? hotspot_scopes_function_at(s, w->method) : 0;
 
 	if (!room)
 		return 0;
@@ -171,12 +181,12 @@ static uint32_t add_scope(struct scopes_reader *s, const struct written *w)
 	if (w && w->caller)
 		room[b->scope_cnt].caller = s->known[w->caller] - 1;
 	if (w)
-		set_line(&s->read[function], w->bci, &room[b->scope_cnt]);
+		hotspot_scopes_set_line(&s->read[function], w->bci, &room[b->scope_cnt]);
 	return (uint32_t)++b->scope_cnt;
 }
 
 /* Decodes a scope and those that it was inlined into. Returns its index, or CODE_NOWHERE. */
-static uint32_t scope_at(struct scopes_reader *s, uint32_t at)
+static uint32_t scope_at(struct hotspot_scopes_reader *s, uint32_t at)
 {
 	struct written chain[DEPTH_MAX];
 	size_t depth = 0;
@@ -184,19 +194,20 @@ static uint32_t scope_at(struct scopes_reader *s, uint32_t at)
 	if (at >= s->data.sz)
 		return CODE_NOWHERE;
 	for (uint32_t next = at; next && !s->known[next]; next = chain[depth++].caller)
-		if (depth == DEPTH_MAX || !decode(s, next, &chain[depth]))
+		if (depth == DEPTH_MAX || !hotspot_scopes_decode(s, next, &chain[depth]))
 			return CODE_NOWHERE;
 	while (depth--) {
-		s->known[chain[depth].at] = add_scope(s, &chain[depth]);
+		s->known[chain[depth].at] = hotspot_scopes_add_scope(s, &chain[depth]);
 		if (!s->known[chain[depth].at])
 			return CODE_NOWHERE;
 	}
 	if (!s->known[at])
-		s->known[at] = add_scope(s, NULL); /* offset 0: nothing is known of the place */
+		s->known[at] = hotspot_scopes_add_scope(
+			s, NULL); /* offset 0: nothing is known of the place */
 	return s->known[at] - 1;
 }
 
-static int read_places(struct scopes_reader *s)
+static int hotspot_scopes_read_places(struct hotspot_scopes_reader *s)
 {
 	struct code_blob *b = s->blob;
 	size_t cnt = s->places.sz / sizeof(struct pc_desc);
@@ -219,7 +230,7 @@ static int read_places(struct scopes_reader *s)
 }
 
 /* Keeps the names only: the lines are in the scopes. */
-static int keep_scripts(struct scopes_reader *s)
+static int hotspot_scopes_keep_scripts(struct hotspot_scopes_reader *s)
 {
 	struct code_blob *b = s->blob;
 
@@ -233,31 +244,32 @@ static int keep_scripts(struct scopes_reader *s)
 	return 0;
 }
 
-static int read_all(struct scopes_reader *s)
+static int hotspot_scopes_read_all(struct hotspot_scopes_reader *s)
 {
 	int err;
 
-	s->own_method = word_of(s, JVM_NMETHOD_METHOD);
-	if (read_function(s, s->own_method) != 0)
+	s->own_method = hotspot_scopes_word_of(s, JVM_NMETHOD_METHOD);
+	if (hotspot_scopes_read_function(s, s->own_method) != 0)
 		return -EINVAL;
 	if (s->blob->kind == CODE_COMPILED) {
-		find_parts(s);
-		if (!read_part(s, &s->places) || !read_part(s, &s->data) ||
-		    !read_part(s, &s->metadata))
+		hotspot_scopes_find_parts(s);
+		if (!hotspot_scopes_read_part(s, &s->places) ||
+		    !hotspot_scopes_read_part(s, &s->data) ||
+		    !hotspot_scopes_read_part(s, &s->metadata))
 			return -EFAULT;
 		s->known = calloc(s->data.sz + 1, sizeof(*s->known));
 		s->functions = calloc(s->metadata.sz / 8 + 1, sizeof(*s->functions));
-		err = s->known && s->functions ? read_places(s) : -ENOMEM;
+		err = s->known && s->functions ? hotspot_scopes_read_places(s) : -ENOMEM;
 		if (err)
 			return err;
 	}
-	return keep_scripts(s);
+	return hotspot_scopes_keep_scripts(s);
 }
 
 int hotspot__read_scopes(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
 {
-	struct scopes_reader s = { .remote = r, .layout = l, .blob = b };
-	int err = read_all(&s);
+	struct hotspot_scopes_reader s = { .remote = r, .layout = l, .blob = b };
+	int err = hotspot_scopes_read_all(&s);
 
 	for (size_t i = 0; i < s.read_cnt; i++)
 		script_function__free(&s.read[i]);

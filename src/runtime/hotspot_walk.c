@@ -20,11 +20,11 @@
 #define REG_RBX 3
 #define REG_R13 13
 
-struct caller {
+struct hotspot_walk_caller {
 	uint64_t pc, sp, fp;
 };
 
-static bool word_at(const struct code_walk *w, uint64_t addr, uint64_t *word)
+static bool hotspot_walk_word_at(const struct code_walk *w, uint64_t addr, uint64_t *word)
 {
 	return snapshot__word(w->query->stack, addr, word);
 }
@@ -45,14 +45,14 @@ static bool is_return(struct code_walk *w, uint64_t pc)
 	       code_blob__scope(b, pc, true) != CODE_NOWHERE;
 }
 
-static bool is_in_file(const struct code_walk *w, uint64_t pc)
+static bool hotspot_walk_is_in_file(const struct code_walk *w, uint64_t pc)
 {
 	const struct mapping *m = process__find(w->query->process, pc - 1);
 
 	return m && m->kind == MAPPING_FILE;
 }
 
-static bool move(struct managed_frame *f, const struct caller *c)
+static bool hotspot_walk_move(struct managed_frame *f, const struct hotspot_walk_caller *c)
 {
 	f->pc = c->pc;
 	f->sp = c->sp;
@@ -64,22 +64,24 @@ static bool move(struct managed_frame *f, const struct caller *c)
  */
 
 /* The whole frame: the caller's frame pointer is saved below the return address. */
-static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp, struct caller *c)
+static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp,
+		      struct hotspot_walk_caller *c)
 {
 	c->sp = sp + b->frame_sz;
-	return b->frame_sz >= 16 && word_at(w, c->sp - 8, &c->pc) && word_at(w, c->sp - 16, &c->fp);
+	return b->frame_sz >= 16 && hotspot_walk_word_at(w, c->sp - 8, &c->pc) &&
+	       hotspot_walk_word_at(w, c->sp - 16, &c->fp);
 }
 
 /* The caller of code that has made no frame, or that has only saved the frame pointer. */
-static bool leave_bare(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_walk_leave_bare(struct code_walk *w, struct managed_frame *f)
 {
-	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+	struct hotspot_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
-	if (word_at(w, f->sp, &c.pc) && is_return(w, c.pc))
-		return move(f, &c);
+	if (hotspot_walk_word_at(w, f->sp, &c.pc) && is_return(w, c.pc))
+		return hotspot_walk_move(f, &c);
 	c.sp += 8;
-	return word_at(w, f->sp + 8, &c.pc) && is_return(w, c.pc) && word_at(w, f->sp, &c.fp) &&
-	       move(f, &c);
+	return hotspot_walk_word_at(w, f->sp + 8, &c.pc) && is_return(w, c.pc) &&
+	       hotspot_walk_word_at(w, f->sp, &c.fp) && hotspot_walk_move(f, &c);
 }
 
 /* The instructions between the end of the frame and `ret`: a poll for safepoints, and a clean-up
@@ -113,7 +115,7 @@ static size_t skip_at_return(const uint8_t *at, size_t left)
 }
 
 /* How much of a leaf's frame exists. */
-enum extent { FRAME_WHOLE, FRAME_UNSAVED_FP, FRAME_SAVED_FP, FRAME_BARE };
+enum hotspot_walk_extent { FRAME_WHOLE, FRAME_UNSAVED_FP, FRAME_SAVED_FP, FRAME_BARE };
 
 /* Returns the size of `sub $grows,%rsp`, or 0 if it is not there. */
 static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
@@ -127,7 +129,7 @@ static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
 
 /* Finds the part of the prologue that has run: `push %rbp; sub $n,%rsp`, or `sub $n,%rsp; mov
  * %rbp,m(%rsp)`. The frame's size determines n. */
-static enum extent extent_at_entry(const struct code_blob *b, uint64_t off)
+static enum hotspot_walk_extent extent_at_entry(const struct code_blob *b, uint64_t off)
 {
 	for (uint32_t i = 0; i < b->complete; i++) {
 		size_t left = b->end - b->start - i;
@@ -143,7 +145,7 @@ static enum extent extent_at_entry(const struct code_blob *b, uint64_t off)
 	return off && b->bytes[off - 1] == PUSH_FP ? FRAME_SAVED_FP : FRAME_BARE;
 }
 
-static enum extent extent_at(const struct code_blob *b, uint64_t pc)
+static enum hotspot_walk_extent hotspot_walk_extent_at(const struct code_blob *b, uint64_t pc)
 {
 	const uint8_t *at = b->bytes + (pc - b->start), *end = b->bytes + (b->end - b->start);
 	size_t sz;
@@ -160,40 +162,41 @@ static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 /* Code after the function's own may run when the frame has been removed. */
 static bool leads_on(struct code_walk *w, const struct code_blob *b, uint64_t sp)
 {
-	struct caller c;
+	struct hotspot_walk_caller c;
 
 	return read_full(w, b, sp, &c) && is_return(w, c.pc);
 }
 
 static bool leave_function(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
-	enum extent extent = f->caller ? FRAME_WHOLE : extent_at(b, f->pc);
-	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+	enum hotspot_walk_extent extent =
+		f->caller ? FRAME_WHOLE : hotspot_walk_extent_at(b, f->pc);
+	struct hotspot_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
 	switch (extent) {
 	case FRAME_WHOLE:
-		if (!f->caller && !leads_on(w, b, f->sp) && leave_bare(w, f))
+		if (!f->caller && !leads_on(w, b, f->sp) && hotspot_walk_leave_bare(w, f))
 			return true;
-		return read_full(w, b, f->sp, &c) && move(f, &c);
+		return read_full(w, b, f->sp, &c) && hotspot_walk_move(f, &c);
 	case FRAME_UNSAVED_FP: c.sp = f->sp + b->frame_sz; break;
 	case FRAME_SAVED_FP:
-		if (!word_at(w, f->sp, &c.fp))
+		if (!hotspot_walk_word_at(w, f->sp, &c.fp))
 			return false;
 		c.sp += 8;
 		break;
 	case FRAME_BARE: break;
 	}
-	return word_at(w, c.sp - 8, &c.pc) && move(f, &c);
+	return hotspot_walk_word_at(w, c.sp - 8, &c.pc) && hotspot_walk_move(f, &c);
 }
 
 /* A stub's frame has the frame pointer saved at the same place. */
 static bool leave_sized(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
-	struct caller c;
+	struct hotspot_walk_caller c;
 
 	if (!read_full(w, b, f->sp, &c) || !(f->caller || is_return(w, c.pc)))
-		return !f->caller && leave_bare(w, f);
-	return move(f, &c);
+		return !f->caller && hotspot_walk_leave_bare(w, f);
+	return hotspot_walk_move(f, &c);
 }
 
 /* A compiled frame that is to be interpreted from now on returns to a handler. It has its real
@@ -204,30 +207,33 @@ static void find_own_pc(struct code_walk *w, const struct code_blob *b, struct m
 
 	if (b->kind != CODE_COMPILED || !f->caller || is_own_code(b, f->pc - b->start))
 		return;
-	if (word_at(w, f->sp + b->orig_pc, &pc) && pc > b->start && pc - b->start < b->handlers)
+	if (hotspot_walk_word_at(w, f->sp + b->orig_pc, &pc) && pc > b->start &&
+	    pc - b->start < b->handlers)
 		f->own_pc = pc;
 }
 
 /* ---- frames with a frame pointer ----------------------------------------------------------------
  */
 
-static bool read_by_pointer(struct code_walk *w, uint64_t fp, struct caller *c)
+static bool hotspot_walk_read_by_pointer(struct code_walk *w, uint64_t fp,
+					 struct hotspot_walk_caller *c)
 {
 	c->sp = fp + 16;
-	return word_at(w, fp + 8, &c->pc) && word_at(w, fp, &c->fp);
+	return hotspot_walk_word_at(w, fp + 8, &c->pc) && hotspot_walk_word_at(w, fp, &c->fp);
 }
 
 /* Returns whether this is the whole frame of an interpreted function. */
-static bool read_interpreted(struct code_walk *w, uint64_t fp, struct caller *c)
+static bool read_interpreted(struct code_walk *w, uint64_t fp, struct hotspot_walk_caller *c)
 {
 	uint64_t method;
 
-	return read_by_pointer(w, fp, c) && word_at(w, fp + FRAME_SENDER_SP, &c->sp) &&
-	       c->sp >= fp + 16 && c->sp - fp < FRAME_SZ &&
-	       word_at(w, fp + FRAME_METHOD, &method) && method;
+	return hotspot_walk_read_by_pointer(w, fp, c) &&
+	       hotspot_walk_word_at(w, fp + FRAME_SENDER_SP, &c->sp) && c->sp >= fp + 16 &&
+	       c->sp - fp < FRAME_SZ && hotspot_walk_word_at(w, fp + FRAME_METHOD, &method) &&
+	       method;
 }
 
-static bool is_near(const struct managed_frame *f, uint64_t sp)
+static bool hotspot_walk_is_near(const struct managed_frame *f, uint64_t sp)
 {
 	return sp >= f->sp && sp - f->sp <= FRAME_SZ;
 }
@@ -237,9 +243,9 @@ static bool is_near(const struct managed_frame *f, uint64_t sp)
  * a call, r13 has the caller's stack pointer; at its end, rbx. The return address is then in a
  * register, or on top of the stack.
  */
-static bool leave_entry(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_walk_leave_entry(struct code_walk *w, struct managed_frame *f)
 {
-	struct caller c = { .fp = f->fp };
+	struct hotspot_walk_caller c = { .fp = f->fp };
 	uint64_t before, after;
 
 	if (!f->regs)
@@ -252,39 +258,42 @@ static bool leave_entry(struct code_walk *w, struct managed_frame *f)
 	} else if (is_return(w, f->regs[REG_RAX])) {
 		c.pc = f->regs[REG_RAX];
 		c.sp = before;
-	} else if (word_at(w, f->sp, &c.pc) && is_return(w, c.pc)) {
-		c.sp = is_near(f, before) ? before : is_near(f, after) ? after : f->sp + 8;
+	} else if (hotspot_walk_word_at(w, f->sp, &c.pc) && is_return(w, c.pc)) {
+		c.sp = hotspot_walk_is_near(f, before)	? before
+		       : hotspot_walk_is_near(f, after) ? after
+							: f->sp + 8;
 	}
-	return c.pc && is_near(f, c.sp) && move(f, &c);
+	return c.pc && hotspot_walk_is_near(f, c.sp) && hotspot_walk_move(f, &c);
 }
 
 /* The frame pointer is set, what follows it is not. */
 static bool leave_begun(struct code_walk *w, struct managed_frame *f)
 {
-	struct caller c;
+	struct hotspot_walk_caller c;
 
-	if (!f->regs || !is_near(f, f->fp) || !read_by_pointer(w, f->fp, &c) || !is_return(w, c.pc))
+	if (!f->regs || !hotspot_walk_is_near(f, f->fp) ||
+	    !hotspot_walk_read_by_pointer(w, f->fp, &c) || !is_return(w, c.pc))
 		return false;
-	if (f->fp == f->sp || !word_at(w, f->fp + FRAME_SENDER_SP, &c.sp))
+	if (f->fp == f->sp || !hotspot_walk_word_at(w, f->fp + FRAME_SENDER_SP, &c.sp))
 		c.sp = f->regs[REG_R13];
-	return is_near(f, c.sp) && move(f, &c);
+	return hotspot_walk_is_near(f, c.sp) && hotspot_walk_move(f, &c);
 }
 
 static bool leave_interpreted(struct code_walk *w, struct managed_frame *f)
 {
 	uint64_t least = f->caller ? 0 : -FRAME_BCP;
-	struct caller c;
+	struct hotspot_walk_caller c;
 
-	if (!is_near(f, f->fp) || f->fp - f->sp < least || !read_interpreted(w, f->fp, &c) ||
-	    !is_return(w, c.pc))
-		return !f->caller && (leave_begun(w, f) || leave_entry(w, f));
+	if (!hotspot_walk_is_near(f, f->fp) || f->fp - f->sp < least ||
+	    !read_interpreted(w, f->fp, &c) || !is_return(w, c.pc))
+		return !f->caller && (leave_begun(w, f) || hotspot_walk_leave_entry(w, f));
 	f->own_sp = f->fp;
 	f->interprets = true;
-	return move(f, &c);
+	return hotspot_walk_move(f, &c);
 }
 
 /* Compiled code also calls stubs at places of which nothing is known. */
-static bool is_in_code(struct code_walk *w, uint64_t pc)
+static bool hotspot_walk_is_in_code(struct code_walk *w, uint64_t pc)
 {
 	const struct code_blob *b = w->find(w, pc - 1);
 
@@ -294,33 +303,34 @@ static bool is_in_code(struct code_walk *w, uint64_t pc)
 /* A stub that has made no frame yet, or makes none. */
 static bool leave_frameless(struct code_walk *w, struct managed_frame *f)
 {
-	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+	struct hotspot_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
-	return word_at(w, f->sp, &c.pc) && is_in_code(w, c.pc) && move(f, &c);
+	return hotspot_walk_word_at(w, f->sp, &c.pc) && hotspot_walk_is_in_code(w, c.pc) &&
+	       hotspot_walk_move(f, &c);
 }
 
 /* One stub has a word between its frame pointer and its return address (nmethod_entry_barrier). */
-static bool read_stub(struct code_walk *w, uint64_t fp, struct caller *c)
+static bool read_stub(struct code_walk *w, uint64_t fp, struct hotspot_walk_caller *c)
 {
-	if (!read_by_pointer(w, fp, c))
+	if (!hotspot_walk_read_by_pointer(w, fp, c))
 		return false;
-	if (is_in_code(w, c->pc) || is_in_file(w, c->pc))
+	if (hotspot_walk_is_in_code(w, c->pc) || hotspot_walk_is_in_file(w, c->pc))
 		return true;
 	c->sp = fp + 24;
-	return word_at(w, fp + 16, &c->pc) && is_in_code(w, c->pc);
+	return hotspot_walk_word_at(w, fp + 16, &c->pc) && hotspot_walk_is_in_code(w, c->pc);
 }
 
 static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
-	struct caller c;
+	struct hotspot_walk_caller c;
 
 	if (b->frame_sz >= 16)
 		return leave_sized(w, b, f);
 	if (!f->caller && leave_frameless(w, f))
 		return true;
 	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) && read_stub(w, f->fp, &c))
-		return move(f, &c);
-	return !f->caller && (leave_bare(w, f) || leave_entry(w, f));
+		return hotspot_walk_move(f, &c);
+	return !f->caller && (hotspot_walk_leave_bare(w, f) || hotspot_walk_leave_entry(w, f));
 }
 
 /*
@@ -342,7 +352,7 @@ enum entry_word {
 
 #define ENTRY_COUNT_MAX 4096
 
-static bool is_entry(const uint64_t e[ENTRY_WORDS], uint64_t at)
+static bool hotspot_walk_is_entry(const uint64_t e[ENTRY_WORDS], uint64_t at)
 {
 	return (!e[ENTRY_PARENT] || e[ENTRY_PARENT] > at) && e[ENTRY_CONTINUATION] &&
 	       (uint32_t)e[ENTRY_FLAGS] <= 1 && e[ENTRY_FLAGS] >> 32 < ENTRY_COUNT_MAX &&
@@ -357,16 +367,17 @@ static bool is_entry(const uint64_t e[ENTRY_WORDS], uint64_t at)
 static bool leave_barrier(struct code_walk *w, struct managed_frame *f)
 {
 	uint64_t entry[ENTRY_WORDS];
-	struct caller c;
+	struct hotspot_walk_caller c;
 
 	for (uint64_t at = f->sp; at < f->sp + BARRIER_SZ; at += sizeof(*entry)) {
 		for (size_t i = 0; i < ENTRY_WORDS; i++)
-			if (!word_at(w, at + i * sizeof(*entry), &entry[i]))
+			if (!hotspot_walk_word_at(w, at + i * sizeof(*entry), &entry[i]))
 				return false;
-		if (!is_entry(entry, at) || !is_return(w, entry[ENTRY_PC]))
+		if (!hotspot_walk_is_entry(entry, at) || !is_return(w, entry[ENTRY_PC]))
 			continue;
-		c = (struct caller){ entry[ENTRY_PC], at + sizeof(entry), entry[ENTRY_FP] };
-		return move(f, &c);
+		c = (struct hotspot_walk_caller){ entry[ENTRY_PC], at + sizeof(entry),
+						  entry[ENTRY_FP] };
+		return hotspot_walk_move(f, &c);
 	}
 	return false;
 }
@@ -374,7 +385,8 @@ static bool leave_barrier(struct code_walk *w, struct managed_frame *f)
 /* ---- one step -----------------------------------------------------------------------------------
  */
 
-static bool leave(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static bool hotspot_walk_leave(struct code_walk *w, const struct code_blob *b,
+			       struct managed_frame *f)
 {
 	switch (b->kind) {
 	case CODE_NONE:
@@ -394,7 +406,7 @@ static bool leave(struct code_walk *w, const struct code_blob *b, struct managed
 enum managed_result hotspot__step(struct code_walk *w, struct managed_frame *f)
 {
 	const struct code_blob *b = w->find(w, f->pc - f->caller);
-	bool left = b && leave(w, b, f);
+	bool left = b && hotspot_walk_leave(w, b, f);
 
 	if (w->awaits)
 		return MANAGED_AWAITS;

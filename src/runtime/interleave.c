@@ -45,8 +45,9 @@ static size_t find_inner(const struct interleave_input *in, const struct trace *
  * a C function, its frame is the one closest to the start of that function; the frames from there
  * up to the runner are the interpreter.
  */
-static size_t find_place(const struct interleave_input *in, const struct runtime_run *run,
-			 const struct trace *t, size_t from, size_t runner)
+static size_t interleave_find_place(const struct interleave_input *in,
+				    const struct runtime_run *run, const struct trace *t,
+				    size_t from, size_t runner)
 {
 	size_t place = in->runtime->has_core && runner > from ? runner - 1 : runner;
 	uint64_t closest = FUNCTION_MAX;
@@ -76,14 +77,15 @@ static void mark_interpreter(const struct interleave_input *in, struct trace *t)
 	if (runner == NOWHERE)
 		return;
 	map = t->frames[runner].map;
-	for (size_t i = find_place(in, &in->runs[run - 1], t, 0, runner); i < runner; i++)
+	for (size_t i = interleave_find_place(in, &in->runs[run - 1], t, 0, runner); i < runner;
+	     i++)
 		t->frames[i].flags |= FRAME_INTERPRETER;
 	for (size_t i = runner; map && i + 1 < t->cnt; i++)
 		if (t->frames[i].map && mapping__same_file(t->frames[i].map, map))
 			t->frames[i].flags |= FRAME_INTERPRETER;
 }
 
-static void put_frame(struct merging *m, const struct frame *f)
+static void interleave_put_frame(struct merging *m, const struct frame *f)
 {
 	if (m->frame_cnt < TRACE_MAX)
 		m->room->frames[m->frame_cnt] = *f;
@@ -128,17 +130,17 @@ static bool is_waiting(const struct merging *m, size_t inner)
 	return false;
 }
 
-static void put_wait(struct merging *m)
+static void interleave_put_wait(struct merging *m)
 {
 	m->room->calls[m->call_cnt] =
 		(struct script_call){ &m->in->runtime->waiting, WAIT_MARK, 0, 0 };
-	put_frame(m, &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
+	interleave_put_frame(m, &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
 }
 
 static void put_natives(struct merging *m, size_t end)
 {
 	while (m->next < end)
-		put_frame(m, &m->trace->frames[m->next++]);
+		interleave_put_frame(m, &m->trace->frames[m->next++]);
 }
 
 static void put_calls(struct merging *m, const struct runtime_run *run, const char *mark)
@@ -150,7 +152,8 @@ static void put_calls(struct merging *m, const struct runtime_run *run, const ch
 			continue;
 		*call = m->in->calls[i];
 		call->mark = call->script->name ? mark : m->in->runtime->gone;
-		put_frame(m, &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
+		interleave_put_frame(m,
+				     &(struct frame){ .pc = m->call_cnt++, .flags = FRAME_SCRIPT });
 	}
 }
 
@@ -165,7 +168,7 @@ static size_t find_runner(const struct merging *m)
 
 /* Before the next frame that looks like the one that runs the calls before. Without such a frame:
  * after that one, or last if the native stack is not whole. */
-static void put_by_order(struct merging *m, const struct runtime_run *run)
+static void interleave_put_by_order(struct merging *m, const struct runtime_run *run)
 {
 	bool whole = m->trace->status == UNWIND_ROOT || m->trace->status == UNWIND_STITCHED;
 	size_t at = find_runner(m);
@@ -176,16 +179,16 @@ static void put_by_order(struct merging *m, const struct runtime_run *run)
 	put_calls(m, run, m->in->runtime->by_order);
 }
 
-static void put_run(struct merging *m, const struct runtime_run *run)
+static void interleave_put_run(struct merging *m, const struct runtime_run *run)
 {
 	size_t at = find_native(m->trace, run->anchor, m->next);
 
 	if (at == NOWHERE) {
-		put_by_order(m, run);
+		interleave_put_by_order(m, run);
 		return;
 	}
 	m->runner = m->trace->frames[at].pc;
-	put_natives(m, find_place(m->in, run, m->trace, m->next, at));
+	put_natives(m, interleave_find_place(m->in, run, m->trace, m->next, at));
 	put_calls(m, run, m->in->runtime->name);
 }
 
@@ -197,9 +200,9 @@ void interleave__calls(struct trace *t, const struct interleave_input *in,
 
 	mark_interpreter(in, t);
 	if (is_waiting(&m, inner))
-		put_wait(&m);
+		interleave_put_wait(&m);
 	for (size_t i = 0; i < in->run_cnt; i++)
-		put_run(&m, &in->runs[i]);
+		interleave_put_run(&m, &in->runs[i]);
 	put_natives(&m, t->cnt);
 	if (in->cut || m.frame_cnt > TRACE_MAX)
 		t->status = UNWIND_LIMIT;

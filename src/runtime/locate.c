@@ -39,7 +39,7 @@ int runtime__locate(struct remote *r, const uint64_t *symbols, struct runtime_la
 #endif
 }
 
-struct search {
+struct locate_search {
 	int proc;
 	uint32_t tgid, wanted;
 	struct symbol_search files;
@@ -59,7 +59,8 @@ int locate__open(int proc, uint32_t tgid, const char *name)
 }
 
 /* Opens a plain file that the process has mapped. Returns NULL if it is none, or no ELF file. */
-static struct elf_file *open_mapped(const struct search *s, const struct record_mmap *m)
+static struct elf_file *locate_open_mapped(const struct locate_search *s,
+					   const struct record_mmap *m)
 {
 	char path[96];
 	struct stat st;
@@ -79,9 +80,10 @@ static struct elf_file *open_mapped(const struct search *s, const struct record_
 	return f;
 }
 
-static bool find_symbols(struct search *s, const struct record_mmap *m, const struct runtime *r)
+static bool find_symbols(struct locate_search *s, const struct record_mmap *m,
+			 const struct runtime *r)
 {
-	struct elf_file *f = open_mapped(s, m);
+	struct elf_file *f = locate_open_mapped(s, m);
 	uint64_t vaddr = 0;
 	size_t cnt = 0;
 
@@ -97,7 +99,7 @@ static bool find_symbols(struct search *s, const struct record_mmap *m, const st
 	return s->symbols[0];
 }
 
-static const char *name_of(const char *path)
+static const char *locate_name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -106,8 +108,8 @@ static const char *name_of(const char *path)
 
 static void look_into(const struct record_mmap *m, void *arg)
 {
-	struct search *s = arg;
-	const char *name = name_of(m->path);
+	struct locate_search *s = arg;
+	const char *name = locate_name_of(m->path);
 
 	if (s->out->runtime || s->files.failed || !m->ino || m->ino == s->ino)
 		return;
@@ -125,32 +127,33 @@ static void look_into(const struct record_mmap *m, void *arg)
 		snprintf(s->out->file, sizeof(s->out->file), "%.63s", name);
 }
 
-static void find_place(struct search *s, const struct record_mmap *m,
-		       const struct runtime_place *place, struct elf_symbol_code *code)
+static void locate_find_place(struct locate_search *s, const struct record_mmap *m,
+			      const struct runtime_place *place, struct elf_symbol_code *code)
 {
 	struct elf_file *f;
 
-	if (!place->symbol || code->end || s->files.failed || !place->may_have(name_of(m->path)))
+	if (!place->symbol || code->end || s->files.failed ||
+	    !place->may_have(locate_name_of(m->path)))
 		return;
-	f = open_mapped(s, m);
+	f = locate_open_mapped(s, m);
 	if (f)
 		address_task__code(&s->files, f, place->symbol, code);
 	elf_file__put(f);
 }
 
-static void look_for_places(const struct record_mmap *m, void *arg)
+static void locate_look_for_places(const struct record_mmap *m, void *arg)
 {
-	struct search *s = arg;
+	struct locate_search *s = arg;
 	const struct runtime *r = s->out->runtime;
 
 	if (!m->ino)
 		return;
-	find_place(s, m, &r->evaluator, &s->out->layout.evaluator);
+	locate_find_place(s, m, &r->evaluator, &s->out->layout.evaluator);
 	for (size_t i = 0; i < RUNTIME_WAITS; i++)
-		find_place(s, m, &r->waits[i], &s->out->layout.waits[i]);
+		locate_find_place(s, m, &r->waits[i], &s->out->layout.waits[i]);
 }
 
-static void read_runtime(struct search *s)
+static void read_runtime(struct locate_search *s)
 {
 	struct remote remote = { .mem = locate__open(s->proc, s->tgid, "mem"), .left = READ_MAX };
 	struct located *l = s->out;
@@ -192,7 +195,7 @@ struct file_search {
 	uint64_t ino, start;
 };
 
-static void look_for_file(const struct record_mmap *m, void *arg)
+static void locate_look_for_file(const struct record_mmap *m, void *arg)
 {
 	struct file_search *s = arg;
 
@@ -207,14 +210,14 @@ uint64_t locate__file(int proc, uint32_t tgid, uint64_t ino)
 
 	if (maps < 0)
 		return 0;
-	maps__read(maps, look_for_file, &s);
+	maps__read(maps, locate_look_for_file, &s);
 	close(maps);
 	return s.start;
 }
 
 bool locate__process(const struct locate_wish *w, struct located *out)
 {
-	struct search s = {
+	struct locate_search s = {
 		w->proc, w->tgid, w->wanted, { w->workers, .left = SYMBOLS_MAX }, .out = out
 	};
 	int maps = locate__open(w->proc, w->tgid, "maps");
@@ -225,7 +228,7 @@ bool locate__process(const struct locate_wish *w, struct located *out)
 		maps__read(maps, look_into, &s);
 	if (out->runtime) {
 		lseek(maps, 0, SEEK_SET);
-		maps__read(maps, look_for_places, &s);
+		maps__read(maps, locate_look_for_places, &s);
 		read_runtime(&s);
 	}
 	if (maps >= 0)

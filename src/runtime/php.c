@@ -47,7 +47,7 @@ _Static_assert(CAPTURE_PHP_FUNCTION_WORDS * 8 > 176, "has .at[PHP_LINE] of all v
 #define KNOWN_CNT (sizeof(known) / sizeof(*known))
 
 /* The first module is PHP's core. */
-static int read_version(struct remote *r, uint64_t modules, struct runtime_layout *l)
+static int php_read_version(struct remote *r, uint64_t modules, struct runtime_layout *l)
 {
 	uint64_t module;
 
@@ -60,7 +60,7 @@ static int read_version(struct remote *r, uint64_t modules, struct runtime_layou
 	return r->err ? -EAGAIN : 0;
 }
 
-static void print_version(uint32_t version, char *text, size_t sz)
+static void php_print_version(uint32_t version, char *text, size_t sz)
 {
 	const char *threads = version & API_THREADS ? ", thread-safe" : "";
 	uint32_t api = version & ~API_THREADS;
@@ -74,9 +74,9 @@ static void print_version(uint32_t version, char *text, size_t sz)
 	snprintf(text, sz, "API %u%s", api, threads);
 }
 
-static int find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
+static int php_find_layout(struct remote *r, const uint64_t *symbols, struct runtime_layout *l)
 {
-	int err = read_version(r, symbols[PHP_MODULES], l);
+	int err = php_read_version(r, symbols[PHP_MODULES], l);
 
 	if (err || !symbols[PHP_GLOBALS])
 		return err ? err : -ENOTSUP;
@@ -151,7 +151,7 @@ static void read_prologue(struct remote *r, uint64_t execute, struct runtime_lay
 /* ---- where calls are ----------------------------------------------------------------------------
  */
 
-static void set_cookie(struct runtime_layout *l)
+static void php_set_cookie(struct runtime_layout *l)
 {
 	l->cookie_off = l->at[PHP_OPS_CNT] % 8 * 8;
 	l->cookie[0] = l->at[PHP_HANDLER] / 8;
@@ -159,10 +159,10 @@ static void set_cookie(struct runtime_layout *l)
 	l->cookie[2] = l->at[PHP_FILE] / 8;
 }
 
-static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
-		  struct capture_runtime *c)
+static int php_locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		      struct capture_runtime *c)
 {
-	int err = find_layout(r, symbols, l);
+	int err = php_find_layout(r, symbols, l);
 	uint64_t self = symbols[PHP_GLOBALS] + PHP_GLOBALS_SELF;
 
 	if (err)
@@ -170,7 +170,7 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 	if (remote__u64(r, self) != self) /* before its first request */
 		return -EAGAIN;
 	read_prologue(r, symbols[PHP_EXECUTE], l);
-	set_cookie(l);
+	php_set_cookie(l);
 	l->code_mask = UINT64_MAX;
 	*c = (struct capture_runtime){ .state_off = { (int64_t)symbols[PHP_GLOBALS] },
 				       .id_off = PHP_GLOBALS_SELF,
@@ -184,7 +184,7 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 	return 0;
 }
 
-static bool may_have(const char *file)
+static bool php_may_have(const char *file)
 {
 	return strncmp(file, "php", 3) == 0 || strncmp(file, "libphp", 6) == 0;
 }
@@ -240,7 +240,7 @@ enum managed_result php__step(struct code_walk *w, struct managed_frame *f)
 		return MANAGED_NONE;
 	m = process__find(q->process, pc - 1);
 	if (!m || m->kind != MAPPING_FILE || !m->path || !strrchr(m->path, '/') ||
-	    !may_have(strrchr(m->path, '/') + 1))
+	    !php_may_have(strrchr(m->path, '/') + 1))
 		return MANAGED_NONE;
 	if (at[PHP_SAVED_FP])
 		snapshot__word(q->stack, f->sp + at[PHP_SAVED_FP], &fp);
@@ -252,7 +252,7 @@ enum managed_result php__step(struct code_walk *w, struct managed_frame *f)
 }
 
 /* A function in C without a name is a frame at the end of a fiber, or in place of a constructor. */
-static bool is_hidden(const struct script *s)
+static bool php_is_hidden(const struct script *s)
 {
 	return s->name && !*s->name;
 }
@@ -270,14 +270,14 @@ const struct runtime php = {
 	.gone = "php_gone",
 	.unknown = { .module = "[php]" },
 	.symbols = symbols,
-	.may_have = may_have,
-	.locate = locate,
+	.may_have = php_may_have,
+	.locate = php_locate,
 	.split = php__split,
 	.read_described = php__read,
 	.leaf_instr = leaf_instr,
 	.code = &code,
 	.keeps_name = true,
-	.evaluator = { "execute_ex", may_have },
-	.is_hidden = is_hidden,
-	.print_version = print_version,
+	.evaluator = { "execute_ex", php_may_have },
+	.is_hidden = php_is_hidden,
+	.print_version = php_print_version,
 };

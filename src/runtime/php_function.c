@@ -20,8 +20,8 @@ struct php_function {
 };
 
 /* All words at once: the memory may be another function's by the next read. */
-static void read_words(struct remote *r, const struct runtime_layout *l, uint64_t at,
-		       struct php_function *p)
+static void php_function_read_words(struct remote *r, const struct runtime_layout *l, uint64_t at,
+				    struct php_function *p)
 {
 	uint64_t words[CAPTURE_PHP_FUNCTION_WORDS];
 	const uint32_t *off = l->at;
@@ -58,7 +58,7 @@ static void take_description(const struct function_wanted *w, struct php_functio
  */
 
 /* zend_inline_hash_func() */
-static uint64_t hash_of(const char *text, size_t sz)
+static uint64_t php_function_hash_of(const char *text, size_t sz)
 {
 	uint64_t hash = 5381;
 
@@ -76,7 +76,7 @@ struct text {
 
 /* Returns false if the text is none, or has changed meanwhile: names of anonymous classes go on
  * after a NUL. The hash is 0 until PHP needs it. */
-static bool read_text(struct remote *r, uint64_t string, struct text *t)
+static bool php_function_read_text(struct remote *r, uint64_t string, struct text *t)
 {
 	const uint64_t *words = t->words, *len = &words[CAPTURE_PHP_LENGTH];
 	size_t first = sizeof(t->words) - PHP_STRING_TEXT, sz;
@@ -90,7 +90,7 @@ static bool read_text(struct remote *r, uint64_t string, struct text *t)
 	if (memcmp(t->at, &words[PHP_STRING_TEXT / 8], sz < first ? sz : first) != 0)
 		return false;
 	return *len >= t->sz || !words[CAPTURE_PHP_HASH] ||
-	       hash_of(t->at, sz) == words[CAPTURE_PHP_HASH];
+	       php_function_hash_of(t->at, sz) == words[CAPTURE_PHP_HASH];
 }
 
 /* Up to 8.3 all closures have the same name. Later ones have their place in it: so have these. */
@@ -103,7 +103,7 @@ static void place_closure(char *name, const char *path, uint32_t line)
 }
 
 /* Reads the name of the function, without its class. */
-static bool read_own_name(struct remote *r, struct php_function *p, char *name)
+static bool php_function_read_own_name(struct remote *r, struct php_function *p, char *name)
 {
 	struct text t = { .at = name, .sz = NAME_SZ };
 
@@ -112,7 +112,7 @@ static bool read_own_name(struct remote *r, struct php_function *p, char *name)
 			snprintf(name, NAME_SZ, "%s", p->type == PHP_EVAL ? "{eval}" : "{main}");
 		return true;
 	}
-	if (!read_text(r, p->name, &t))
+	if (!php_function_read_text(r, p->name, &t))
 		return false;
 	p->name_text = CAPTURE_PHP_TEXT(t.words);
 	return true;
@@ -122,15 +122,15 @@ static bool read_class(struct remote *r, uint64_t class, char *name)
 {
 	struct text t = { .at = name, .sz = NAME_SZ };
 
-	return read_text(r, remote__u64(r, class + PHP_CLASS_NAME), &t);
+	return php_function_read_text(r, remote__u64(r, class + PHP_CLASS_NAME), &t);
 }
 
-static int set_name(struct remote *r, struct php_function *p, struct script_function *f,
-		    const char *module)
+static int php_function_set_name(struct remote *r, struct php_function *p,
+				 struct script_function *f, const char *module)
 {
 	char own[NAME_SZ] = "", class[NAME_SZ] = "", name[2 * NAME_SZ + 2];
 
-	if (!read_own_name(r, p, own))
+	if (!php_function_read_own_name(r, p, own))
 		return -ESTALE;
 	place_closure(own, module, f->first_line);
 	if (p->class && *own && *own != '{' && !read_class(r, p->class, class))
@@ -148,7 +148,7 @@ static int read_internal(struct remote *r, struct php_function *p, struct script
 		remote__text(r, remote__u64(r, p->module + PHP_MODULE_NAME), name, sizeof(name));
 	snprintf(module, sizeof(module), "<%s>", name);
 	f->start = p->code;
-	return set_name(r, p, f, module);
+	return php_function_set_name(r, p, f, module);
 }
 
 /* ---- lines --------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ static int read_internal(struct remote *r, struct php_function *p, struct script
 
 #define CHUNK 128 /* instructions */
 
-static int read_lines(struct remote *r, struct script_function *f, size_t cnt)
+static int php_function_read_lines(struct remote *r, struct script_function *f, size_t cnt)
 {
 	uint32_t words[CHUNK][PHP_OP_SZ / 4];
 	int err = 0;
@@ -182,11 +182,11 @@ static int read_user(struct remote *r, struct php_function *p, struct script_fun
 	f->start = p->code;
 	f->sz = (uint64_t)p->op_cnt * PHP_OP_SZ;
 	f->first_line = p->line;
-	if (!read_text(r, p->file, &t))
+	if (!php_function_read_text(r, p->file, &t))
 		return -ESTALE;
 	p->file_hash = t.words[CAPTURE_PHP_HASH];
-	err = set_name(r, p, f, path);
-	return err || p->op_cnt > OPS_MAX ? err : read_lines(r, f, p->op_cnt);
+	err = php_function_set_name(r, p, f, path);
+	return err || p->op_cnt > OPS_MAX ? err : php_function_read_lines(r, f, p->op_cnt);
 }
 
 /* ---- functions ----------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ static uint64_t cookie_of(const struct php_function *p)
 }
 
 /* What was read is the function of the event if its texts are those of that time. */
-static int read_parts(struct remote *r, const struct function_wanted *w, struct php_function *p,
-		      struct script_function *f)
+static int php_function_read_parts(struct remote *r, const struct function_wanted *w,
+				   struct php_function *p, struct script_function *f)
 {
 	int err = -EINVAL;
 
@@ -220,6 +220,6 @@ int php__read(struct remote *r, const struct runtime_layout *l, const struct fun
 	if (w->description.word)
 		take_description(w, &p);
 	else
-		read_words(r, l, w->code, &p);
-	return read_parts(r, w, &p, f);
+		php_function_read_words(r, l, w->code, &p);
+	return php_function_read_parts(r, w, &p, f);
 }

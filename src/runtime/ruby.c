@@ -11,8 +11,8 @@
 #include "runtime/threadslot.h"
 
 /* The execution context of the thread that runs is in a thread-local variable, ruby_current_ec. */
-static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t ec,
-		     struct capture_runtime *c)
+static int ruby_find_slot(struct remote *r, const struct runtime_layout *l, uint64_t ec,
+			  struct capture_runtime *c)
 {
 	uint64_t thread = remote__u64(r, ec + RUBY_EC_THREAD), native = thread;
 	struct thread_slot slot = { 0 };
@@ -23,8 +23,8 @@ static int find_slot(struct remote *r, const struct runtime_layout *l, uint64_t 
 	return r->err ? -EAGAIN : thread_slot__place(&slot, r, c);
 }
 
-static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
-		  struct capture_runtime *c)
+static int ruby_locate(struct remote *r, const uint64_t *symbols, struct runtime_layout *l,
+		       struct capture_runtime *c)
 {
 	uint64_t ec;
 	int err = ruby__find_layout(r, symbols, l, &ec);
@@ -36,15 +36,15 @@ static int locate(struct remote *r, const uint64_t *symbols, struct runtime_layo
 				       .id_off = l->at[RUBY_ID],
 				       .indirect = CAPTURE_NOT_INDIRECT,
 				       .frame_sz = l->at[RUBY_FRAME_SIZE] };
-	return find_slot(r, l, ec, c);
+	return ruby_find_slot(r, l, ec, c);
 }
 
-static bool may_have(const char *file)
+static bool ruby_may_have(const char *file)
 {
 	return strncmp(file, "libruby", 7) == 0 || strncmp(file, "ruby", 4) == 0;
 }
 
-static void print_version(uint32_t version, char *text, size_t sz)
+static void ruby_print_version(uint32_t version, char *text, size_t sz)
 {
 	snprintf(text, sz, "%u.%u", version >> 8, version & 255);
 }
@@ -63,8 +63,8 @@ const struct runtime ruby = {
 	.gone = "ruby_gone",
 	.unknown = { .module = "[ruby]" },
 	.symbols = symbols,
-	.may_have = may_have,
-	.locate = locate,
+	.may_have = ruby_may_have,
+	.locate = ruby_locate,
 	.split = ruby__split,
 	.read = ruby__read,
 	.cookie = ruby__cookie,
@@ -79,5 +79,5 @@ const struct runtime ruby = {
 		     .module_key = 0x79627572,
 		     .name_key = 0x4c564720726f66 },
 	.waits_for_turn = ruby__waits_for_turn,
-	.print_version = print_version,
+	.print_version = ruby_print_version,
 };

@@ -39,7 +39,8 @@ static uint64_t serial_of(uint64_t id)
 	return id < RUBY_OPERATOR_MAX ? id : id >> RUBY_ID_SCOPE_SHIFT;
 }
 
-static bool read_symbol(struct remote *r, const struct runtime_layout *l, uint64_t id, char *name)
+static bool ruby_function_read_symbol(struct remote *r, const struct runtime_layout *l, uint64_t id,
+				      char *name)
 {
 	uint64_t serial = serial_of(id), ids, array;
 
@@ -60,7 +61,7 @@ static int read_cfunc(struct remote *r, const struct runtime_layout *l, uint64_t
 		return -EINVAL;
 	def = remote__u64(r, method + CAPTURE_RUBY_DEF);
 	f->start = remote__u64(r, def + DEF_FUNCTION);
-	if (!read_symbol(r, l, remote__u64(r, def + DEF_ID), name) || !*name)
+	if (!ruby_function_read_symbol(r, l, remote__u64(r, def + DEF_ID), name) || !*name)
 		return -EINVAL;
 	return script_function__name(f, l->runtime->name, CFUNC_MODULE, name);
 }
@@ -119,7 +120,8 @@ static bool read_immediate(struct remote *r, uint64_t at, uint32_t sz, struct po
 	return true;
 }
 
-static bool read_block(struct remote *r, uint64_t at, uint32_t first, struct positions *p)
+static bool ruby_function_read_block(struct remote *r, uint64_t at, uint32_t first,
+				     struct positions *p)
 {
 	uint64_t words[BLOCK_WORDS];
 
@@ -139,7 +141,7 @@ static bool read_succinct(struct remote *r, uint64_t at, uint32_t sz, struct pos
 	if (!read_immediate(r, at, sz, p))
 		return false;
 	for (uint32_t i = IMMEDIATE_CNT; i < sz && p->cnt < p->max; i += BLOCK_BITS) {
-		if (!read_block(r, block, i, p))
+		if (!ruby_function_read_block(r, block, i, p))
 			return false;
 		block += BLOCK_WORDS * sizeof(uint64_t);
 	}
@@ -160,8 +162,8 @@ static bool read_positions(struct remote *r, const struct insns_info *info, uint
 }
 
 /* The program counter is behind the instruction that is executed. */
-static int add_places(struct script_function *f, const struct positions *p,
-		      const struct insn_entry *entries)
+static int ruby_function_add_places(struct script_function *f, const struct positions *p,
+				    const struct insn_entry *entries)
 {
 	int err = 0;
 
@@ -177,8 +179,8 @@ static int add_places(struct script_function *f, const struct positions *p,
 }
 
 /* Without lines the function still has its names. */
-static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t body,
-		      struct script_function *f)
+static int ruby_function_read_lines(struct remote *r, const struct runtime_layout *l, uint64_t body,
+				    struct script_function *f)
 {
 	struct remote part = { .mem = r->mem, .left = r->left };
 	struct insns_info info;
@@ -196,7 +198,7 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 		err = -ENOMEM;
 	else if (remote__read(&part, info.entries, entries, info.cnt * sizeof(*entries)) &&
 		 read_positions(&part, &info, (uint32_t)(f->sz / 8) - 1, &p))
-		err = add_places(f, &p, entries);
+		err = ruby_function_add_places(f, &p, entries);
 	free(p.at);
 	free(entries);
 	r->left = part.left;
@@ -219,7 +221,8 @@ static int read_lines(struct remote *r, const struct runtime_layout *l, uint64_t
 #define EVALS_MAX 8
 
 /* The path is a String, or the first element of an Array. */
-static bool read_path(struct remote *r, const struct runtime_layout *l, uint64_t path, char *text)
+static bool ruby_function_read_path(struct remote *r, const struct runtime_layout *l, uint64_t path,
+				    char *text)
 {
 	uint64_t flags = path % 8 ? 0 : remote__u64(r, path);
 
@@ -241,12 +244,12 @@ static uint64_t labelled_body(struct remote *r, const struct runtime_layout *l, 
 	return body;
 }
 
-static int read_names(struct remote *r, const struct runtime_layout *l, uint64_t body,
-		      struct script_function *f)
+static int ruby_function_read_names(struct remote *r, const struct runtime_layout *l, uint64_t body,
+				    struct script_function *f)
 {
 	char path[PATH_SZ], name[NAME_SZ];
 
-	if (!read_path(r, l, remote__u64(r, body + BODY_PATH), path))
+	if (!ruby_function_read_path(r, l, remote__u64(r, body + BODY_PATH), path))
 		return -EINVAL;
 	body = labelled_body(r, l, body);
 	if (!ruby__text(r, l, remote__u64(r, body + BODY_LABEL), name, sizeof(name)) || !*name)
@@ -268,8 +271,8 @@ static int read_iseq(struct remote *r, const struct runtime_layout *l, uint64_t 
 	f->first_line = remote__u32(r, body + BODY_FIRST_LINE);
 	if (l->at[RUBY_HAS_BOXED_LINE])
 		f->first_line >>= 1;
-	err = r->err ? -EFAULT : read_names(r, l, body, f);
-	return err ? err : read_lines(r, l, body, f);
+	err = r->err ? -EFAULT : ruby_function_read_names(r, l, body, f);
+	return err ? err : ruby_function_read_lines(r, l, body, f);
 }
 
 int ruby__read(struct remote *r, const struct runtime_layout *l, uint64_t code,

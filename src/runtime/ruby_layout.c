@@ -32,7 +32,7 @@ static const struct runtime_layout known[] = {
 /* ---- objects ------------------------------------------------------------------------------------
  */
 
-static uint64_t type_of(uint64_t flags)
+static uint64_t ruby_layout_type_of(uint64_t flags)
 {
 	return flags & RUBY_TYPE_MASK;
 }
@@ -42,7 +42,7 @@ uint64_t ruby__element(struct remote *r, uint64_t array, uint64_t index)
 	uint64_t words[5];
 
 	if (array % 8 || !remote__read(r, array, words, sizeof(words)) ||
-	    type_of(words[0]) != RUBY_TYPE_ARRAY)
+	    ruby_layout_type_of(words[0]) != RUBY_TYPE_ARRAY)
 		return 0;
 	if (words[0] & RUBY_FLAG_USER1)
 		return remote__u64(r, array + 16 + 8 * index);
@@ -50,12 +50,13 @@ uint64_t ruby__element(struct remote *r, uint64_t array, uint64_t index)
 }
 
 /* Sets the place and the length of a String's bytes. */
-static bool find_text(struct remote *r, const struct runtime_layout *l, uint64_t *at, uint64_t *sz)
+static bool ruby_layout_find_text(struct remote *r, const struct runtime_layout *l, uint64_t *at,
+				  uint64_t *sz)
 {
 	uint64_t words[4];
 
 	if (*at % 8 || !remote__read(r, *at, words, sizeof(words)) ||
-	    type_of(words[0]) != RUBY_TYPE_STRING)
+	    ruby_layout_type_of(words[0]) != RUBY_TYPE_STRING)
 		return false;
 	*sz = words[2];
 	if (words[0] & RUBY_FLAG_USER1) {
@@ -74,7 +75,7 @@ bool ruby__text(struct remote *r, const struct runtime_layout *l, uint64_t strin
 	uint64_t at = string, have;
 
 	memset(text, 0, sz);
-	if (!find_text(r, l, &at, &have))
+	if (!ruby_layout_find_text(r, l, &at, &have))
 		return false;
 	return remote__read(r, at, text, have < sz - 1 ? have : sz - 1);
 }
@@ -128,7 +129,7 @@ struct places {
 	uint64_t ec, symbols;
 };
 
-static bool is_pointer(uint64_t word)
+static bool ruby_layout_is_pointer(uint64_t word)
 {
 	return word > POINTER_MIN && word % 8 == 0 && word <= INT64_MAX;
 }
@@ -141,7 +142,7 @@ static void search_chunk(struct remote *r, struct runtime_layout *l, uint64_t at
 
 	r->left = trial.left;
 	for (size_t i = 0; there && i < ARRAY_CNT(words); i++) {
-		if (!p->ec && is_pointer(words[i]) && is_vm(r, l, words[i], &ec))
+		if (!p->ec && ruby_layout_is_pointer(words[i]) && is_vm(r, l, words[i], &ec))
 			p->ec = ec;
 		if (!p->symbols && i + RUBY_SYMBOLS_WORDS <= ARRAY_CNT(words) &&
 		    are_symbols(r, l, words + i))
@@ -150,7 +151,8 @@ static void search_chunk(struct remote *r, struct runtime_layout *l, uint64_t at
 }
 
 /* Newer versions do not export the variables: they are found by what they lead to. */
-static void search(struct remote *r, struct runtime_layout *l, uint64_t around, struct places *p)
+static void ruby_layout_search(struct remote *r, struct runtime_layout *l, uint64_t around,
+			       struct places *p)
 {
 	for (uint64_t off = 0; off < REACH && !(p->ec && p->symbols); off += STEP) {
 		search_chunk(r, l, around + off, p);
@@ -158,7 +160,8 @@ static void search(struct remote *r, struct runtime_layout *l, uint64_t around, 
 	}
 }
 
-static bool find_version(struct remote *r, uint64_t api_version, struct runtime_layout *l)
+static bool ruby_layout_find_version(struct remote *r, uint64_t api_version,
+				     struct runtime_layout *l)
 {
 	uint32_t major = remote__u32(r, api_version), minor = remote__u32(r, api_version + 4);
 
@@ -177,7 +180,7 @@ int ruby__find_layout(struct remote *r, const uint64_t *symbols, struct runtime_
 {
 	struct places p = { 0 };
 
-	if (!find_version(r, symbols[RUBY_API_VERSION], l))
+	if (!ruby_layout_find_version(r, symbols[RUBY_API_VERSION], l))
 		return r->err ? -EAGAIN : -ENOTSUP;
 	if (!symbols[RUBY_OBJECT] || !symbols[RUBY_STDOUT])
 		return -ENOTSUP;
@@ -186,7 +189,7 @@ int ruby__find_layout(struct remote *r, const uint64_t *symbols, struct runtime_
 	if (symbols[RUBY_CURRENT_VM] &&
 	    !is_vm(r, l, remote__u64(r, symbols[RUBY_CURRENT_VM]), &p.ec))
 		p.ec = 0;
-	search(r, l, symbols[RUBY_OBJECT], &p);
+	ruby_layout_search(r, l, symbols[RUBY_OBJECT], &p);
 	*ec = p.ec;
 	l->heaps = p.symbols;
 	return r->err ? -EAGAIN : p.ec && p.symbols ? 0 : -ENOTSUP;

@@ -33,7 +33,7 @@ struct tags {
 	} tags[EVENT_CALLS_MAX];
 };
 
-static uint64_t word_of(const struct snapshot *s, uint64_t tag, size_t word)
+static uint64_t ruby_runs_word_of(const struct snapshot *s, uint64_t tag, size_t word)
 {
 	uint64_t v = 0;
 
@@ -43,7 +43,8 @@ static uint64_t word_of(const struct snapshot *s, uint64_t tag, size_t word)
 
 static bool is_builtin(const struct snapshot *s, uint64_t tag)
 {
-	uint64_t pc = word_of(s, tag, TAG_BUILTIN_PC), sp = word_of(s, tag, TAG_BUILTIN_SP);
+	uint64_t pc = ruby_runs_word_of(s, tag, TAG_BUILTIN_PC),
+		 sp = ruby_runs_word_of(s, tag, TAG_BUILTIN_SP);
 
 	return pc && pc < ADDRESS_MAX && tag - sp < NEAR;
 }
@@ -57,14 +58,15 @@ static void read_tags(const struct snapshot *s, uint64_t tag, struct tags *t)
 		bool builtin = is_builtin(s, tag);
 
 		t->tags[t->cnt++] =
-			(struct tag){ tag, word_of(s, tag, builtin ? TAG_BUILTIN_PC : TAG_PC) };
+			(struct tag){ tag, ruby_runs_word_of(s, tag,
+							     builtin ? TAG_BUILTIN_PC : TAG_PC) };
 		before = tag;
-		tag = word_of(s, tag, builtin ? TAG_BUILTIN_PREV : TAG_PREV);
+		tag = ruby_runs_word_of(s, tag, builtin ? TAG_BUILTIN_PREV : TAG_PREV);
 	}
 	t->whole = t->cnt && !tag;
 }
 
-static size_t count_of(const struct tags *t, uint64_t pc)
+static size_t ruby_runs_count_of(const struct tags *t, uint64_t pc)
 {
 	size_t cnt = 0;
 
@@ -74,7 +76,7 @@ static size_t count_of(const struct tags *t, uint64_t pc)
 }
 
 /* Removes the variables of other functions than the one with this program counter. */
-static void keep_only(struct tags *t, uint64_t pc)
+static void ruby_runs_keep_only(struct tags *t, uint64_t pc)
 {
 	size_t cnt = 0;
 
@@ -91,7 +93,7 @@ static void keep_only(struct tags *t, uint64_t pc)
 static bool find_vm_exec(const struct tags *t, size_t run_cnt, uint64_t *pc)
 {
 	for (size_t i = t->cnt > 1 ? t->cnt - 1 : t->cnt; t->whole && i > 0; i--) {
-		size_t cnt = count_of(t, t->tags[i - 1].pc);
+		size_t cnt = ruby_runs_count_of(t, t->tags[i - 1].pc);
 
 		*pc = t->tags[i - 1].pc;
 		if (cnt == run_cnt || (i + 1 == t->cnt && cnt - run_cnt + 1 <= 2))
@@ -99,7 +101,7 @@ static bool find_vm_exec(const struct tags *t, size_t run_cnt, uint64_t *pc)
 	}
 	if (t->cnt)
 		*pc = t->tags[t->cnt - 1].pc;
-	return t->cnt && count_of(t, *pc) == run_cnt;
+	return t->cnt && ruby_runs_count_of(t, *pc) == run_cnt;
 }
 
 /* An activation that has just begun or ended has only one of both: the innermost one. */
@@ -128,7 +130,7 @@ size_t ruby__split(const struct runtime_calls *c, struct runtime_run *runs)
 	}
 	read_tags(c->stack, c->base, &tags);
 	if (find_vm_exec(&tags, cnt, &pc)) {
-		keep_only(&tags, pc);
+		ruby_runs_keep_only(&tags, pc);
 		set_anchors(c, runs, cnt, &tags);
 	}
 	if (first < c->cnt)

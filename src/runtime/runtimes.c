@@ -143,7 +143,7 @@ struct look {
 };
 
 /* Returns the runtime that the process may have, or NULL. */
-static const struct runtime *may_have(const struct runtimes *r, const struct process *p)
+static const struct runtime *runtimes_may_have(const struct runtimes *r, const struct process *p)
 {
 	for (size_t i = 0; i < p->map_cnt; i++) {
 		const char *path = p->maps[i].path, *slash = path ? strrchr(path, '/') : NULL;
@@ -155,7 +155,7 @@ static const struct runtime *may_have(const struct runtimes *r, const struct pro
 	return NULL;
 }
 
-static void look_work(struct job *job)
+static void runtimes_look_work(struct job *job)
 {
 	struct look *l = (struct look *)job;
 
@@ -175,7 +175,7 @@ static int layout__index(struct runtimes *r, const struct runtime_layout *l)
 	return (int)r->layout_cnt++;
 }
 
-static void say_unknown(struct runtimes *r, const struct look *l)
+static void runtimes_say_unknown(struct runtimes *r, const struct look *l)
 {
 	const struct located *at = &l->located;
 	char version[32];
@@ -222,7 +222,7 @@ static void look_take_calls(struct runtimes *r, struct look *l)
 		   (unsigned long long)at->ino);
 }
 
-static void look_take(struct runtimes *r, struct look *l)
+static void runtimes_look_take(struct runtimes *r, struct look *l)
 {
 	if (l->located.runtime->code)
 		look_take_code(r, l);
@@ -235,7 +235,7 @@ static struct seen *seen__of(struct runtimes *r, uint32_t tgid)
 	return &r->seen[tgid * 0x9e3779b1u >> 20];
 }
 
-static void look_done(struct job *job)
+static void runtimes_look_done(struct job *job)
 {
 	struct look *l = (struct look *)job;
 	struct runtimes *r = l->runtimes;
@@ -249,9 +249,9 @@ static void look_done(struct job *job)
 	if (l->failed && s->tgid == l->wish.tgid)
 		s->again_ns = monotonic__ns() + ALONE_NS;
 	else if (l->done && l->located.runtime && l->located.err == 0)
-		look_take(r, l);
+		runtimes_look_take(r, l);
 	else if (l->done && l->located.runtime && l->located.err == -ENOTSUP)
-		say_unknown(r, l);
+		runtimes_say_unknown(r, l);
 	else if (s->tgid == l->wish.tgid && l->located.err == -EAGAIN) {
 		s->again_ns = monotonic__ns() + s->wait_ns;
 		s->wait_ns = s->wait_ns < AGAIN_MAX_NS ? 2 * s->wait_ns : AGAIN_MAX_NS;
@@ -270,8 +270,8 @@ static void look__submit(struct runtimes *r, const struct process *p, struct see
 	l->job = (struct job){ .rank = JOB_NEXT,
 			       .lane = crowd__lane(r->proc, tgid),
 			       .crowd = crowd__of(r->proc, tgid),
-			       .work = look_work,
-			       .done = look_done };
+			       .work = runtimes_look_work,
+			       .done = runtimes_look_done };
 	l->runtimes = r;
 	l->wish = (struct locate_wish){ r->proc, tgid, r->options.wanted,
 					workers__get(jobs__workers(r->options.jobs)) };
@@ -306,7 +306,7 @@ void runtimes__look(struct runtimes *r, const struct process *p)
 	s->version = p->version;
 	s->again_ns = UINT64_MAX;
 	s->rest_ns = now_ns + AGAIN_NS;
-	runtime = may_have(r, p);
+	runtime = runtimes_may_have(r, p);
 	s->waits = runtime && runtime->code && !runtime->split;
 	if (runtime)
 		look__submit(r, p, s);

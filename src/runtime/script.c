@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 /* A NUL-terminated copy without control characters, or NULL. */
-static char *cleaned(const char *text)
+static char *script_cleaned(const char *text)
 {
 	struct buf b = { 0 };
 
@@ -24,7 +24,7 @@ static char *cleaned(const char *text)
 	return NULL;
 }
 
-static uint64_t key_of(const char *runtime, const char *text)
+static uint64_t script_key_of(const char *runtime, const char *text)
 {
 	struct buf b = { 0 };
 	uint64_t key;
@@ -51,7 +51,7 @@ size_t script__memory(const struct script *s)
 int script_function__name(struct script_function *f, const char *runtime, const char *module,
 			  const char *name)
 {
-	char *own_module = cleaned(module), *own_name = cleaned(name);
+	char *own_module = script_cleaned(module), *own_name = script_cleaned(name);
 
 	if (!own_module || !own_name) {
 		free(own_module);
@@ -60,8 +60,8 @@ int script_function__name(struct script_function *f, const char *runtime, const 
 	}
 	f->script = (struct script){ .module = own_module,
 				     .name = own_name,
-				     .module_key = key_of(runtime, own_module),
-				     .name_key = key_of(runtime, own_name) };
+				     .module_key = script_key_of(runtime, own_module),
+				     .name_key = script_key_of(runtime, own_name) };
 	return 0;
 }
 

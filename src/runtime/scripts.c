@@ -24,12 +24,12 @@ enum function_state { FUNCTION_WANTED, FUNCTION_READ, FUNCTION_GONE };
 
 /* The cookie distinguishes functions that had the same address at different times. The code is 0
  * where the cookie alone identifies a function. */
-struct function_key {
+struct scripts_function_key {
 	uint64_t code, cookie;
 };
 
-struct entry {
-	struct function_key key;
+struct scripts_entry {
+	struct scripts_function_key key;
 	enum function_state state;
 	bool queued;	  /* a job has it, or will */
 	uint64_t read_ns; /* when its job began */
@@ -37,41 +37,41 @@ struct entry {
 	UT_hash_handle hh;
 };
 
-struct host {
+struct scripts_host {
 	uint32_t tgid;
 	uint64_t from_ns;
 	struct runtime_layout layout;
-	struct entry *functions;
+	struct scripts_entry *functions;
 	size_t sz;			/* bytes */
 	bool reading;			/* a job is under way */
 	bool used;			/* since the last sweep */
 	struct function_wanted *wanted; /* for the next job */
 	size_t cnt, cap;
-	struct host *prev, *next; /* the one used last is the list's last */
+	struct scripts_host *prev, *next; /* the one used last is the list's last */
 	UT_hash_handle hh;
 };
 
 struct scripts {
 	int proc;
 	struct jobs *jobs;
-	struct host *by_tgid, *recent;
+	struct scripts_host *by_tgid, *recent;
 	size_t sz;
-	struct host *in_hand;
+	struct scripts_host *in_hand;
 	uint64_t now_ns, event_ns;
 };
 
 /* Knows all that it needs: it may go on when all else is gone. */
-struct reading {
+struct scripts_reading {
 	struct job job;
 	struct scripts *scripts; /* only while there are jobs */
-	struct host *host;
+	struct scripts_host *host;
 	int proc;
 	uint32_t tgid;
 	struct runtime_layout layout;
 	uint64_t begin_ns;
 	size_t cnt, done;
 	struct {
-		struct function_key key;
+		struct scripts_function_key key;
 		struct function_wanted wanted;
 		int err;
 		struct script_function function;
@@ -92,9 +92,9 @@ struct scripts *scripts__new(int proc, struct jobs *jobs)
 /* ---- what is known ------------------------------------------------------------------------------
  */
 
-static void host__forget(struct scripts *s, struct host *h)
+static void scripts_host__forget(struct scripts *s, struct scripts_host *h)
 {
-	struct entry *e, *next;
+	struct scripts_entry *e, *next;
 
 	HASH_ITER (hh, h->functions, e, next) {
 		HASH_DEL(h->functions, e);
@@ -105,9 +105,9 @@ static void host__forget(struct scripts *s, struct host *h)
 	h->sz = h->cnt = 0;
 }
 
-static void host__free(struct scripts *s, struct host *h)
+static void scripts_host__free(struct scripts *s, struct scripts_host *h)
 {
-	host__forget(s, h);
+	scripts_host__forget(s, h);
 	HASH_DEL(s->by_tgid, h);
 	DL_DELETE(s->recent, h);
 	free(h->wanted);
@@ -119,13 +119,13 @@ void scripts__free(struct scripts *s)
 	if (!s)
 		return;
 	while (s->recent)
-		host__free(s, s->recent);
+		scripts_host__free(s, s->recent);
 	free(s);
 }
 
-static struct host *host__new(struct scripts *s, const struct scripts_owner *o)
+static struct scripts_host *scripts_host__new(struct scripts *s, const struct scripts_owner *o)
 {
-	struct host *h = calloc(1, sizeof(*h));
+	struct scripts_host *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
@@ -140,16 +140,16 @@ static struct host *host__new(struct scripts *s, const struct scripts_owner *o)
 }
 
 /* Keeps the bounds; a process that a job reads stays. */
-static void make_room(struct scripts *s)
+static void scripts_make_room(struct scripts *s)
 {
-	struct host *h, *next;
+	struct scripts_host *h, *next;
 
 	DL_FOREACH_SAFE(s->recent, h, next)
 	{
 		if (s->sz <= MEMORY_MAX && HASH_COUNT(s->by_tgid) <= HOSTS_MAX)
 			return;
 		if (!h->reading)
-			host__free(s, h);
+			scripts_host__free(s, h);
 	}
 }
 
@@ -158,16 +158,16 @@ size_t scripts__sz(const struct scripts *s)
 	return s->sz;
 }
 
-static void scripts_drop(struct scripts *s, struct host *h)
+static void scripts_drop(struct scripts *s, struct scripts_host *h)
 {
 	if (h == s->in_hand)
 		s->in_hand = NULL;
-	host__free(s, h);
+	scripts_host__free(s, h);
 }
 
 void scripts__sweep(struct scripts *s)
 {
-	struct host *h, *next;
+	struct scripts_host *h, *next;
 
 	DL_FOREACH_SAFE(s->recent, h, next)
 	{
@@ -182,7 +182,7 @@ void scripts__sweep(struct scripts *s)
 size_t scripts__shrink(struct scripts *s, size_t sz)
 {
 	size_t before = s->sz;
-	struct host *h, *next;
+	struct scripts_host *h, *next;
 
 	DL_FOREACH_SAFE(s->recent, h, next)
 	{
@@ -194,7 +194,7 @@ size_t scripts__shrink(struct scripts *s, size_t sz)
 	return before - s->sz;
 }
 
-static bool is_same(const struct host *h, const struct scripts_owner *o)
+static bool scripts_is_same(const struct scripts_host *h, const struct scripts_owner *o)
 {
 	return h->from_ns == o->from_ns && memcmp(&h->layout, o->layout, sizeof(h->layout)) == 0 &&
 	       HASH_COUNT(h->functions) < FUNCTIONS_MAX;
@@ -202,31 +202,32 @@ static bool is_same(const struct host *h, const struct scripts_owner *o)
 
 bool scripts__begin(struct scripts *s, const struct scripts_owner *o)
 {
-	struct host *h;
+	struct scripts_host *h;
 
-	make_room(s);
+	scripts_make_room(s);
 	s->now_ns = monotonic__ns();
 	s->event_ns = o->event_ns;
 	HASH_FIND(hh, s->by_tgid, &o->tgid, sizeof(o->tgid), h);
-	s->in_hand = h = h ? h : host__new(s, o);
+	s->in_hand = h = h ? h : scripts_host__new(s, o);
 	if (!h)
 		return false;
 	h->used = true;
 	DL_DELETE(s->recent, h);
 	DL_APPEND(s->recent, h);
-	if (is_same(h, o))
+	if (scripts_is_same(h, o))
 		return true;
 	if (h->reading) /* what was there before */
 		return false;
-	host__forget(s, h);
+	scripts_host__forget(s, h);
 	h->from_ns = o->from_ns;
 	h->layout = *o->layout;
 	return true;
 }
 
-static struct entry *entry__new(struct scripts *s, struct host *h, const struct function_key *key)
+static struct scripts_entry *entry__new(struct scripts *s, struct scripts_host *h,
+					const struct scripts_function_key *key)
 {
-	struct entry *e = calloc(1, sizeof(*e));
+	struct scripts_entry *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
@@ -241,12 +242,15 @@ static struct entry *entry__new(struct scripts *s, struct host *h, const struct 
 	return e;
 }
 
-static struct function_key key_of(const struct host *h, const struct function_wanted *w)
+static struct scripts_function_key scripts_key_of(const struct scripts_host *h,
+						  const struct function_wanted *w)
 {
-	return (struct function_key){ h->layout.runtime->read_described ? 0 : w->code, w->cookie };
+	return (struct scripts_function_key){ h->layout.runtime->read_described ? 0 : w->code,
+					      w->cookie };
 }
 
-static void entry__want(struct host *h, struct entry *e, const struct function_wanted *w)
+static void entry__want(struct scripts_host *h, struct scripts_entry *e,
+			const struct function_wanted *w)
 {
 	struct function_wanted *wanted = array__room(h->wanted, h->cnt, &h->cap, sizeof(*wanted));
 
@@ -259,13 +263,14 @@ static void entry__want(struct host *h, struct entry *e, const struct function_w
 
 /* Threads get copies of the code, and give them back: returns true if one was made after the
  * function was read. */
-static bool has_new_copy(const struct scripts *s, const struct entry *e, const struct event_call *c)
+static bool scripts_has_new_copy(const struct scripts *s, const struct scripts_entry *e,
+				 const struct event_call *c)
 {
 	return e->function.is_copied && e->read_ns < s->event_ns &&
 	       !script_function__has(&e->function, c->instr);
 }
 
-static bool is_due(const struct scripts *s, const struct entry *e)
+static bool scripts_is_due(const struct scripts *s, const struct scripts_entry *e)
 {
 	return e->state != FUNCTION_GONE || s->now_ns - e->read_ns > RETRY_NS;
 }
@@ -278,10 +283,10 @@ static bool is_link(const struct runtime_layout *l, const struct event_call *c)
 const struct script_function *scripts__find(struct scripts *s, const struct event_call *c,
 					    const struct event_call *description, bool *reads)
 {
-	struct host *h = s->in_hand;
+	struct scripts_host *h = s->in_hand;
 	struct function_wanted wanted = { c->code & h->layout.code_mask, c->cookie, { 0 } };
-	struct function_key key = key_of(h, &wanted);
-	struct entry *e;
+	struct scripts_function_key key = scripts_key_of(h, &wanted);
+	struct scripts_entry *e;
 
 	if (is_link(&h->layout, c))
 		return NULL;
@@ -289,9 +294,9 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 	e = e ? e : entry__new(s, h, &key);
 	if (!e)
 		return NULL;
-	if (e->state == FUNCTION_READ && !has_new_copy(s, e, c))
+	if (e->state == FUNCTION_READ && !scripts_has_new_copy(s, e, c))
 		return &e->function;
-	if (!e->queued && is_due(s, e)) {
+	if (!e->queued && scripts_is_due(s, e)) {
 		wanted.description = description ? *description : wanted.description;
 		entry__want(h, e, &wanted);
 	}
@@ -303,8 +308,8 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
  */
 
 /* Read last: what was read before is the function of the event if the cookie is still its own. */
-static bool has_cookie(struct remote *r, const struct runtime_layout *l,
-		       const struct function_wanted *w)
+static bool scripts_has_cookie(struct remote *r, const struct runtime_layout *l,
+			       const struct function_wanted *w)
 {
 	uint64_t words[3];
 
@@ -317,40 +322,40 @@ static bool has_cookie(struct remote *r, const struct runtime_layout *l,
 	return !r->err && EVENT_COOKIE(words[0], words[1], words[2]) == w->cookie;
 }
 
-static int read_function(struct remote r, const struct runtime_layout *l,
-			 const struct function_wanted *w, struct script_function *f)
+static int scripts_read_function(struct remote r, const struct runtime_layout *l,
+				 const struct function_wanted *w, struct script_function *f)
 {
 	int err;
 
 	if (l->runtime->read_described)
 		return l->runtime->read_described(&r, l, w, f);
 	err = l->runtime->read(&r, l, w->code, f);
-	return err ? err : has_cookie(&r, l, w) ? 0 : -ESTALE;
+	return err ? err : scripts_has_cookie(&r, l, w) ? 0 : -ESTALE;
 }
 
-static void work(struct job *job)
+static void scripts_work(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct scripts_reading *r = (struct scripts_reading *)job;
 	struct remote m = { .mem = locate__open(r->proc, r->tgid, "mem"), .left = READ_MAX };
 
 	if (r->layout.file)
 		m.base = locate__file(r->proc, r->tgid, r->layout.file);
 	for (r->done = 0; m.mem >= 0 && r->done < r->cnt; r->done++)
 		r->functions[r->done].err =
-			read_function(m, &r->layout, &r->functions[r->done].wanted,
-				      &r->functions[r->done].function);
+			scripts_read_function(m, &r->layout, &r->functions[r->done].wanted,
+					      &r->functions[r->done].function);
 	if (m.mem >= 0)
 		close(m.mem);
 }
 
-static size_t entry__memory(const struct entry *e)
+static size_t entry__memory(const struct scripts_entry *e)
 {
 	return e->state == FUNCTION_READ ? script_function__memory(&e->function) : 0;
 }
 
 /* An event may have the names of a function that is known: they stay. Leaves in *f what is to be
  * freed. */
-static void entry__take(struct entry *e, struct script_function *f)
+static void entry__take(struct scripts_entry *e, struct script_function *f)
 {
 	struct script_function known = e->function;
 
@@ -363,13 +368,14 @@ static void entry__take(struct entry *e, struct script_function *f)
 	*f = known;
 }
 
-static void take(struct reading *r, size_t i)
+static void scripts_take(struct scripts_reading *r, size_t i)
 {
 	struct script_function *f = &r->functions[i].function;
 	bool ok = i < r->done && r->functions[i].err == 0;
-	struct entry *e;
+	struct scripts_entry *e;
 
-	HASH_FIND(hh, r->host->functions, &r->functions[i].key, sizeof(struct function_key), e);
+	HASH_FIND(hh, r->host->functions, &r->functions[i].key, sizeof(struct scripts_function_key),
+		  e);
 	if (e) {
 		size_t before = entry__memory(e);
 
@@ -385,20 +391,20 @@ static void take(struct reading *r, size_t i)
 	script_function__free(f);
 }
 
-static void done(struct job *job)
+static void scripts_done(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct scripts_reading *r = (struct scripts_reading *)job;
 
 	r->host->reading = false;
 	for (size_t i = 0; i < r->cnt; i++)
-		take(r, i);
+		scripts_take(r, i);
 	free(r);
 }
 
 void scripts__request(struct scripts *s)
 {
-	struct host *h = s->in_hand;
-	struct reading *r;
+	struct scripts_host *h = s->in_hand;
+	struct scripts_reading *r;
 
 	if (h->reading || !h->cnt)
 		return;
@@ -408,8 +414,8 @@ void scripts__request(struct scripts *s)
 	r->job = (struct job){ .rank = JOB_FIRST,
 			       .lane = crowd__lane(s->proc, h->tgid),
 			       .crowd = crowd__of(s->proc, h->tgid),
-			       .work = work,
-			       .done = done };
+			       .work = scripts_work,
+			       .done = scripts_done };
 	r->scripts = s;
 	r->host = h;
 	r->proc = s->proc;
@@ -419,7 +425,7 @@ void scripts__request(struct scripts *s)
 	r->cnt = h->cnt;
 	for (size_t i = 0; i < h->cnt; i++) {
 		r->functions[i].wanted = h->wanted[i];
-		r->functions[i].key = key_of(h, &h->wanted[i]);
+		r->functions[i].key = scripts_key_of(h, &h->wanted[i]);
 	}
 	h->cnt = 0;
 	h->reading = true;

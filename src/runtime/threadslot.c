@@ -118,7 +118,7 @@ void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, u
 }
 
 /* Returns the best place below `end`, and the highest of several. */
-static size_t best_below(const struct thread_slot *s, size_t end)
+static size_t threadslot_best_below(const struct thread_slot *s, size_t end)
 {
 	size_t best = 0;
 
@@ -128,7 +128,7 @@ static size_t best_below(const struct thread_slot *s, size_t end)
 	return best;
 }
 
-static int64_t offset_of(size_t word)
+static int64_t threadslot_offset_of(size_t word)
 {
 	return ((int64_t)word - THREAD_SLOT_WORDS / 2) * 8;
 }
@@ -140,11 +140,12 @@ static int64_t offset_of(size_t word)
  */
 static bool thread_slot__find_words(const struct thread_slot *s, int64_t off[2])
 {
-	size_t first = best_below(s, THREAD_SLOT_WORDS), second = best_below(s, first);
+	size_t first = threadslot_best_below(s, THREAD_SLOT_WORDS),
+	       second = threadslot_best_below(s, first);
 
-	off[0] = off[1] = offset_of(first);
+	off[0] = off[1] = threadslot_offset_of(first);
 	if (first && s->votes[second] == s->votes[first])
-		off[1] = offset_of(second);
+		off[1] = threadslot_offset_of(second);
 	return s->votes[first] > 0;
 }
 

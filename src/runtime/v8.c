@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool may_have(const char *file)
+static bool v8_may_have(const char *file)
 {
 	return strcmp(file, "node") == 0 || strcmp(file, "nodejs") == 0 ||
 	       strncmp(file, "libnode.so", 10) == 0;
 }
 
-static void print_version(uint32_t version, char *text, size_t sz)
+static void v8_print_version(uint32_t version, char *text, size_t sz)
 {
 	snprintf(text, sz, "V8 %u.%u", version >> 16, version & UINT16_MAX);
 }
@@ -36,7 +36,7 @@ const struct runtime v8 = {
 	.gone = "javascript_gone",
 	.unknown = { .module = "[javascript]" },
 	.symbols = v8_symbols,
-	.may_have = may_have,
+	.may_have = v8_may_have,
 	.code = &code,
-	.print_version = print_version,
+	.print_version = v8_print_version,
 };

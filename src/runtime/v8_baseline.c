@@ -64,8 +64,8 @@ static bool read_bytecodes(const struct v8_heap *h, uint64_t array, struct bytec
 
 /* A distance for the function's entry, then one for each bytecode: to where its code ends. The
  * entry counts as the first bytecode. */
-static int read_places(struct code_blob *b, const struct sizes *s, const struct bytecodes *codes,
-		       struct v8_numbers *table)
+static int v8_baseline_read_places(struct code_blob *b, const struct sizes *s,
+				   const struct bytecodes *codes, struct v8_numbers *table)
 {
 	size_t at = 0, max = (size_t)(table->end - table->at), sz = 0;
 	uint64_t end = 0;
@@ -102,7 +102,7 @@ int v8__read_baseline(const struct v8_heap *h, uint64_t code, struct code_blob *
 	if (bytes && read_sizes(h, &s) &&
 	    read_bytecodes(h, v8__field(h, code, V8_CODE_DEOPT), &codes)) {
 		table = (struct v8_numbers){ bytes, bytes + sz, false };
-		err = read_places(b, &s, &codes, &table);
+		err = v8_baseline_read_places(b, &s, &codes, &table);
 	}
 	h->remote->err = false;
 	free(codes.at);

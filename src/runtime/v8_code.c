@@ -26,7 +26,7 @@ static bool has_streams(const struct runtime_layout *l)
 	return l->at[V8_TYPE_STREAM] != V8_NONE;
 }
 
-static bool read_code(const struct v8_heap *h, uint64_t stream, struct v8_code *c)
+static bool v8_code_read_code(const struct v8_heap *h, uint64_t stream, struct v8_code *c)
 {
 	const struct runtime_layout *l = h->layout;
 
@@ -46,12 +46,12 @@ static bool read_code(const struct v8_heap *h, uint64_t stream, struct v8_code *
 }
 
 /* Returns true if there is code. Leaves no error. */
-static bool is_code(const struct v8_heap *h, uint64_t stream, struct v8_code *c)
+static bool v8_code_is_code(const struct v8_heap *h, uint64_t stream, struct v8_code *c)
 {
 	bool err = h->remote->err, found;
 
 	found = v8__has_type(h, stream, has_streams(h->layout) ? V8_TYPE_STREAM : V8_TYPE_CODE) &&
-		read_code(h, stream, c);
+		v8_code_read_code(h, stream, c);
 	h->remote->err = err;
 	return found;
 }
@@ -68,14 +68,14 @@ static bool find_code(const struct v8_heap *h, uint64_t pc, struct v8_code *c)
 			return false;
 		while (cnt-- > 0)
 			if (v8__is_object(words[cnt]) && words[cnt] < ADDRESS_MAX &&
-			    words[cnt] > ADDRESS_MIN && is_code(h, page + 8 * cnt + 1, c))
+			    words[cnt] > ADDRESS_MIN && v8_code_is_code(h, page + 8 * cnt + 1, c))
 				return pc >= c->start && pc < c->end;
 	}
 	return false;
 }
 
-static int fill(const struct v8_heap *h, const struct v8_code *c, uint32_t kind,
-		struct code_blob *b)
+static int v8_code_fill(const struct v8_heap *h, const struct v8_code *c, uint32_t kind,
+			struct code_blob *b)
 {
 	int err = code_blob__read(b, h->remote);
 
@@ -106,7 +106,7 @@ static int read_jit(const struct v8_heap *h, const struct code_wanted *w, struct
 	b->id = (uint32_t)(v8__field(h, c.code, V8_CODE_DEOPT) >> 3) ^ (uint32_t)(c.end - c.start);
 	if (h->remote->err)
 		return -EFAULT;
-	return b->header == w->header && b->id == w->id ? -EALREADY : fill(h, &c, kind, b);
+	return b->header == w->header && b->id == w->id ? -EALREADY : v8_code_fill(h, &c, kind, b);
 }
 
 int v8__read_code(struct remote *r, const struct runtime_layout *l, const struct code_wanted *w,

@@ -17,7 +17,7 @@
 
 /* Returns the offset of the function's name in a ScopeInfo: behind the variables. The next words
  * are a number, the name that the parser inferred, and the ends of the source up to V8 12. */
-static uint32_t name_off(const struct v8_heap *h, uint64_t scope)
+static uint32_t v8_function_name_off(const struct v8_heap *h, uint64_t scope)
 {
 	uint32_t first = h->layout->at[V8_SCOPE_FIRST];
 	uint64_t cnt = v8__word(h, scope, 8 + 8 * h->layout->at[V8_SCOPE_LOCALS]) >> 32;
@@ -27,7 +27,8 @@ static uint32_t name_off(const struct v8_heap *h, uint64_t scope)
 }
 
 /* Appends the function's own name, or what the parser inferred. */
-static bool put_name(const struct v8_heap *h, uint64_t scope, uint32_t off, struct buf *name)
+static bool v8_function_put_name(const struct v8_heap *h, uint64_t scope, uint32_t off,
+				 struct buf *name)
 {
 	for (uint32_t at = off; at <= off + 16 && !name->sz; at += 16) {
 		uint64_t text = v8__word(h, scope, at);
@@ -69,7 +70,7 @@ static bool put_module(const struct v8_heap *h, uint64_t script, struct buf *mod
 	return true;
 }
 
-static int set_names(const struct v8_heap *h, struct buf *texts, struct v8_function *f)
+static int v8_function_set_names(const struct v8_heap *h, struct buf *texts, struct v8_function *f)
 {
 	const char *module = (const char *)texts[1].data;
 
@@ -81,18 +82,19 @@ static int set_names(const struct v8_heap *h, struct buf *texts, struct v8_funct
 				     (const char *)texts[0].data);
 }
 
-static int read_names(const struct v8_heap *h, uint64_t shared, struct v8_function *f)
+static int v8_function_read_names(const struct v8_heap *h, uint64_t shared, struct v8_function *f)
 {
 	struct buf texts[2] = { { 0 } }; /* name and module */
 	uint64_t scope = v8__field(h, shared, V8_SHARED_NAME);
-	uint32_t off = v8__has_type(h, scope, V8_TYPE_SCOPE) ? name_off(h, scope) : V8_NONE;
+	uint32_t off =
+		v8__has_type(h, scope, V8_TYPE_SCOPE) ? v8_function_name_off(h, scope) : V8_NONE;
 	int err = -EINVAL;
 
 	f->script = v8__field(h, shared, V8_SHARED_SCRIPT);
 	if (off != V8_NONE && v8__has_type(h, f->script, V8_TYPE_SCRIPT) &&
-	    put_name(h, scope, off, &texts[0]) && put_module(h, f->script, &texts[1])) {
+	    v8_function_put_name(h, scope, off, &texts[0]) && put_module(h, f->script, &texts[1])) {
 		read_ends(h, scope, off, f);
-		err = h->remote->err ? -EFAULT : set_names(h, texts, f);
+		err = h->remote->err ? -EFAULT : v8_function_set_names(h, texts, f);
 	}
 	buf__free(&texts[0]);
 	buf__free(&texts[1]);
@@ -107,7 +109,7 @@ int v8__read_shared(const struct v8_heap *h, uint64_t shared, struct v8_lines *l
 	*f = (struct v8_function){ 0 };
 	if (!v8__has_type(h, shared, V8_TYPE_SHARED))
 		return -ESTALE;
-	err = read_names(h, shared, f);
+	err = v8_function_read_names(h, shared, f);
 	if (err)
 		return err;
 	if (f->end)
@@ -122,7 +124,7 @@ int v8__read_shared(const struct v8_heap *h, uint64_t shared, struct v8_lines *l
 #define BYTECODES_MAX (4u << 20) /* bytes */
 
 /* Returns true if the function has this bytecode: as it is, or behind its baseline code. */
-static bool runs(const struct v8_heap *h, uint64_t shared, uint64_t bytecode)
+static bool v8_function_runs(const struct v8_heap *h, uint64_t shared, uint64_t bytecode)
 {
 	uint64_t data;
 
@@ -157,13 +159,13 @@ static uint64_t find_shared(const struct v8_heap *h, const struct code_wanted *w
 		shared[2 + i] = v8__word(h, w->other_hint, 8 * (i + 1));
 	h->remote->err = false;
 	for (size_t i = 0; i < 2 + FEEDBACK_WORDS && !found; i++)
-		found = runs(h, shared[i], bytecode) ? shared[i] : 0;
+		found = v8_function_runs(h, shared[i], bytecode) ? shared[i] : 0;
 	h->remote->err = false;
 	return found;
 }
 
-static int add_place(const struct v8_lines *lines, uint32_t first_line, int64_t raw,
-		     struct code_blob *b)
+static int v8_function_add_place(const struct v8_lines *lines, uint32_t first_line, int64_t raw,
+				 struct code_blob *b)
 {
 	struct code_scope *s = &b->scopes[b->scope_cnt];
 	struct v8_position p;
@@ -177,8 +179,8 @@ static int add_place(const struct v8_lines *lines, uint32_t first_line, int64_t 
 }
 
 /* A place ends where the next one begins. */
-static int read_places(const struct v8_lines *lines, uint32_t first_line,
-		       struct v8_positions *table, struct code_blob *b)
+static int v8_function_read_places(const struct v8_lines *lines, uint32_t first_line,
+				   struct v8_positions *table, struct code_blob *b)
 {
 	size_t max = (size_t)(table->numbers.end - table->numbers.at) / 2 + 1;
 	uint32_t code = (uint32_t)(b->end - b->start), data = b->complete;
@@ -194,7 +196,7 @@ static int read_places(const struct v8_lines *lines, uint32_t first_line,
 		else if (b->place_cnt)
 			b->places[b->place_cnt - 1].off = data + (uint32_t)table->off;
 		last = table->off;
-		add_place(lines, first_line, table->raw, b);
+		v8_function_add_place(lines, first_line, table->raw, b);
 	}
 	if (b->place_cnt)
 		b->places[b->place_cnt - 1].off = code;
@@ -229,7 +231,7 @@ static int fill_function(const struct v8_heap *h, uint64_t bytecode, struct code
 	bytes = v8__bytes(h, positions_of(h, bytecode), &sz);
 	h->remote->err = false; /* it has no table yet */
 	table.numbers = (struct v8_numbers){ bytes, bytes ? bytes + sz : NULL, false };
-	err = bytes ? read_places(&lines, f.names.first_line, &table, b) : 0;
+	err = bytes ? v8_function_read_places(&lines, f.names.first_line, &table, b) : 0;
 	free(bytes);
 	v8_lines__free(&lines);
 	return err;

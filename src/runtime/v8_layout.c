@@ -126,7 +126,7 @@ static const struct {
 };
 
 /* What some version lacks for good. */
-static bool may_lack(size_t at)
+static bool v8_layout_may_lack(size_t at)
 {
 	return at == V8_STREAM_DATA || at == V8_CODE_STREAM || at == V8_WRAPPER_SHARED ||
 	       at == V8_TYPE_WRAPPER || at == V8_TYPE_STREAM;
@@ -142,13 +142,14 @@ static void fill_unsaid(struct runtime_layout *l, uint32_t major)
 }
 
 /* The values come from the process. */
-static bool is_sane(const struct runtime_layout *l)
+static bool v8_layout_is_sane(const struct runtime_layout *l)
 {
 	for (size_t i = 0; i < V8_BYTECODES; i++) {
 		bool in_frame = i >= V8_FP_CONTEXT && i <= V8_FP_OFFSET;
 		uint32_t v = in_frame ? -l->at[i] : l->at[i];
 
-		if (l->at[i] == V8_NONE ? !may_lack(i) : v > (in_frame ? FRAME_MAX : OFFSET_MAX))
+		if (l->at[i] == V8_NONE ? !v8_layout_may_lack(i)
+					: v > (in_frame ? FRAME_MAX : OFFSET_MAX))
 			return false;
 	}
 	return (l->at[V8_TYPE_STREAM] == V8_NONE) == (l->at[V8_STREAM_DATA] == V8_NONE) &&
@@ -195,5 +196,5 @@ int v8__read_layout(struct remote *r, const uint64_t *symbols, struct runtime_la
 	l->at[V8_BYTECODES] = l->heaps ? count_bytecodes(major, minor) : 0;
 	if (r->err)
 		return -EAGAIN;
-	return major && is_as_expected(r, symbols) && is_sane(l) ? 0 : -ENOTSUP;
+	return major && is_as_expected(r, symbols) && v8_layout_is_sane(l) ? 0 : -ENOTSUP;
 }

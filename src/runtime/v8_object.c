@@ -187,7 +187,7 @@ static void lines__add(struct v8_lines *l, uint32_t position)
 	ends[l->cnt++] = position;
 }
 
-static uint32_t char_at(const struct v8_chars *c, const uint8_t *bytes, uint32_t i)
+static uint32_t v8_object_char_at(const struct v8_chars *c, const uint8_t *bytes, uint32_t i)
 {
 	return c->one_byte ? bytes[i] : bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8;
 }
@@ -211,8 +211,8 @@ static void lines__scan(struct v8_lines *l, const struct v8_heap *h, const struc
 			return;
 		known = from + cnt < c->cnt ? cnt - 1 : cnt;
 		for (uint32_t i = 0; i < known; i++)
-			if (ends_line(char_at(c, bytes, i),
-				      i + 1 < cnt ? char_at(c, bytes, i + 1) : 0))
+			if (ends_line(v8_object_char_at(c, bytes, i),
+				      i + 1 < cnt ? v8_object_char_at(c, bytes, i + 1) : 0))
 				lines__add(l, from + i);
 		from += known;
 		l->end = from;

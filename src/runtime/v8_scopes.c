@@ -19,7 +19,7 @@ struct inlined {
 	uint32_t pad;
 };
 
-struct scopes_reader {
+struct v8_scopes_reader {
 	const struct v8_heap *heap;
 	struct code_blob *blob;
 	struct v8_lines lines;
@@ -34,7 +34,7 @@ struct scopes_reader {
 };
 
 /* Returns an element of DeoptimizationData. */
-static uint64_t element(const struct v8_heap *h, uint64_t array, uint32_t idx)
+static uint64_t v8_scopes_element(const struct v8_heap *h, uint64_t array, uint32_t idx)
 {
 	uint32_t cnt = (uint32_t)v8__smi(v8__field(h, array, V8_ARRAY_CNT));
 
@@ -49,7 +49,7 @@ static uint64_t element(const struct v8_heap *h, uint64_t array, uint32_t idx)
  */
 
 /* Returns the function's index, or CODE_NOWHERE. */
-static uint32_t find_function(struct scopes_reader *s, uint64_t shared)
+static uint32_t v8_scopes_find_function(struct v8_scopes_reader *s, uint64_t shared)
 {
 	uint64_t *room;
 	struct v8_function *functions;
@@ -70,20 +70,20 @@ static uint32_t find_function(struct scopes_reader *s, uint64_t shared)
 }
 
 /* A literal may be a weak reference, with one more bit. */
-static uint32_t function_of(struct scopes_reader *s, const struct inlined *call)
+static uint32_t v8_scopes_function_of(struct v8_scopes_reader *s, const struct inlined *call)
 {
 	uint64_t shared;
 
 	if (call->function < 0)
 		return CODE_NOWHERE;
-	shared = element(s->heap, s->literals, (uint32_t)call->function) & ~2ull;
-	return s->heap->remote->err ? CODE_NOWHERE : find_function(s, shared);
+	shared = v8_scopes_element(s->heap, s->literals, (uint32_t)call->function) & ~2ull;
+	return s->heap->remote->err ? CODE_NOWHERE : v8_scopes_find_function(s, shared);
 }
 
 /* ---- scopes -------------------------------------------------------------------------------------
  */
 
-static uint32_t line_of(struct scopes_reader *s, uint32_t function, uint32_t position)
+static uint32_t v8_scopes_line_of(struct v8_scopes_reader *s, uint32_t function, uint32_t position)
 {
 	const struct v8_function *f = &s->functions[function];
 
@@ -94,13 +94,13 @@ static uint32_t line_of(struct scopes_reader *s, uint32_t function, uint32_t pos
 }
 
 /* Returns the scope's index, or CODE_NOWHERE. */
-static uint32_t add_scope(struct scopes_reader *s, uint32_t caller, uint32_t function,
-			  uint32_t position)
+static uint32_t v8_scopes_add_scope(struct v8_scopes_reader *s, uint32_t caller, uint32_t function,
+				    uint32_t position)
 {
 	struct code_blob *b = s->blob;
 	struct code_scope *room =
 		array__room(b->scopes, b->scope_cnt, &s->scope_cap, sizeof(*room));
-	uint32_t line = line_of(s, function, position),
+	uint32_t line = v8_scopes_line_of(s, function, position),
 		 first_line = s->functions[function].names.first_line;
 
 	if (!room)
@@ -112,11 +112,11 @@ static uint32_t add_scope(struct scopes_reader *s, uint32_t caller, uint32_t fun
 	return (uint32_t)b->scope_cnt++;
 }
 
-static uint32_t scope_in(struct scopes_reader *s, const struct v8_position *p);
+static uint32_t scope_in(struct v8_scopes_reader *s, const struct v8_position *p);
 
 /* Returns the scope that an inlined call is in, or CODE_NOWHERE. A call is numbered after the one
  * that it is in. */
-static uint32_t caller_of(struct scopes_reader *s, uint32_t call)
+static uint32_t caller_of(struct v8_scopes_reader *s, uint32_t call)
 {
 	struct v8_position p;
 	uint32_t scope;
@@ -126,12 +126,12 @@ static uint32_t caller_of(struct scopes_reader *s, uint32_t call)
 		scope = p.inlined != V8_NOWHERE && p.inlined >= call ? CODE_NOWHERE
 								     : scope_in(s, &p);
 		s->callers[call] = scope == CODE_NOWHERE ? CODE_NOWHERE : scope + 1;
-		s->called[call] = function_of(s, &s->inlined[call]);
+		s->called[call] = v8_scopes_function_of(s, &s->inlined[call]);
 	}
 	return s->callers[call] == CODE_NOWHERE ? CODE_NOWHERE : s->callers[call] - 1;
 }
 
-static uint32_t scope_in(struct scopes_reader *s, const struct v8_position *p)
+static uint32_t scope_in(struct v8_scopes_reader *s, const struct v8_position *p)
 {
 	uint32_t caller = CODE_NOWHERE, function = 0;
 
@@ -143,14 +143,14 @@ static uint32_t scope_in(struct scopes_reader *s, const struct v8_position *p)
 		if (caller == CODE_NOWHERE || function == CODE_NOWHERE)
 			return CODE_NOWHERE;
 	}
-	return add_scope(s, caller, function, p->at);
+	return v8_scopes_add_scope(s, caller, function, p->at);
 }
 
 /* ---- places -------------------------------------------------------------------------------------
  */
 
 /* Begins a place. The one before ends there. */
-static int add_place(struct scopes_reader *s, uint32_t off, uint32_t scope)
+static int v8_scopes_add_place(struct v8_scopes_reader *s, uint32_t off, uint32_t scope)
 {
 	struct code_blob *b = s->blob;
 	struct code_place *room =
@@ -165,7 +165,7 @@ static int add_place(struct scopes_reader *s, uint32_t off, uint32_t scope)
 	return 0;
 }
 
-static int read_places(struct scopes_reader *s, struct v8_positions *table)
+static int v8_scopes_read_places(struct v8_scopes_reader *s, struct v8_positions *table)
 {
 	uint32_t sz = (uint32_t)(s->blob->end - s->blob->start);
 	struct v8_position p;
@@ -179,7 +179,7 @@ static int read_places(struct scopes_reader *s, struct v8_positions *table)
 			s->blob->place_cnt--;
 		last = table->off;
 		v8_position__decode((uint64_t)table->raw, &p);
-		err = add_place(s, (uint32_t)table->off, scope_in(s, &p));
+		err = v8_scopes_add_place(s, (uint32_t)table->off, scope_in(s, &p));
 		s->heap->remote->err = false; /* an inlined function that cannot be read */
 	}
 	if (s->blob->place_cnt)
@@ -187,7 +187,7 @@ static int read_places(struct scopes_reader *s, struct v8_positions *table)
 	return err;
 }
 
-static int keep_scripts(struct scopes_reader *s)
+static int v8_scopes_keep_scripts(struct v8_scopes_reader *s)
 {
 	struct code_blob *b = s->blob;
 
@@ -203,21 +203,21 @@ static int keep_scripts(struct scopes_reader *s)
 
 static uint64_t own_function(const struct v8_heap *h, uint64_t deopt)
 {
-	uint64_t shared = element(h, deopt, h->layout->at[V8_DEOPT_SHARED]);
+	uint64_t shared = v8_scopes_element(h, deopt, h->layout->at[V8_DEOPT_SHARED]);
 
 	if (h->layout->at[V8_WRAPPER_SHARED] != V8_NONE && v8__has_type(h, shared, V8_TYPE_WRAPPER))
 		shared = v8__field(h, shared, V8_WRAPPER_SHARED);
 	return shared;
 }
 
-static int read_inlined(struct scopes_reader *s, uint64_t deopt)
+static int read_inlined(struct v8_scopes_reader *s, uint64_t deopt)
 {
 	const struct runtime_layout *l = s->heap->layout;
 	size_t sz;
 
-	s->literals = element(s->heap, deopt, l->at[V8_DEOPT_LITERALS]);
+	s->literals = v8_scopes_element(s->heap, deopt, l->at[V8_DEOPT_LITERALS]);
 	s->inlined = (struct inlined *)v8__bytes(
-		s->heap, element(s->heap, deopt, l->at[V8_DEOPT_INLINED]), &sz);
+		s->heap, v8_scopes_element(s->heap, deopt, l->at[V8_DEOPT_INLINED]), &sz);
 	s->inlined_cnt = sz / sizeof(*s->inlined);
 	if (s->inlined_cnt > INLINED_MAX)
 		return -EINVAL;
@@ -226,7 +226,7 @@ static int read_inlined(struct scopes_reader *s, uint64_t deopt)
 	return s->callers && s->called ? 0 : -ENOMEM;
 }
 
-static int read_all(struct scopes_reader *s, uint64_t code)
+static int v8_scopes_read_all(struct v8_scopes_reader *s, uint64_t code)
 {
 	const struct v8_heap *h = s->heap;
 	uint64_t deopt = v8__field(h, code, V8_CODE_DEOPT);
@@ -235,24 +235,24 @@ static int read_all(struct scopes_reader *s, uint64_t code)
 	size_t sz;
 	int err;
 
-	if (find_function(s, own_function(h, deopt)) != 0 || h->remote->err)
+	if (v8_scopes_find_function(s, own_function(h, deopt)) != 0 || h->remote->err)
 		return -EINVAL;
 	err = read_inlined(s, deopt);
 	h->remote->err = false;
 	bytes = err ? NULL : v8__bytes(h, v8__field(h, code, V8_CODE_POSITIONS), &sz);
 	if (bytes) {
 		table.numbers = (struct v8_numbers){ bytes, bytes + sz, false };
-		err = read_places(s, &table);
+		err = v8_scopes_read_places(s, &table);
 	}
 	free(bytes);
 	h->remote->err = false;
-	return err ? err : keep_scripts(s);
+	return err ? err : v8_scopes_keep_scripts(s);
 }
 
 int v8__read_scopes(const struct v8_heap *h, uint64_t code, struct code_blob *b)
 {
-	struct scopes_reader s = { .heap = h, .blob = b };
-	int err = read_all(&s, code);
+	struct v8_scopes_reader s = { .heap = h, .blob = b };
+	int err = v8_scopes_read_all(&s, code);
 
 	for (size_t i = 0; i < s.function_cnt; i++)
 		script_function__free(&s.functions[i].names);

@@ -9,21 +9,21 @@
 #define ENTRY_SZ   96  /* bytes of code before a frame is made */
 #define EXIT_SZ	   24  /* … after it is gone */
 
-struct caller {
+struct v8_walk_caller {
 	uint64_t pc, sp, fp;
 };
 
-static bool word_at(const struct code_walk *w, uint64_t addr, uint64_t *word)
+static bool v8_walk_word_at(const struct code_walk *w, uint64_t addr, uint64_t *word)
 {
 	return snapshot__word(w->query->stack, addr, word);
 }
 
-static bool is_code(const struct code_walk *w, uint64_t pc)
+static bool v8_walk_is_code(const struct code_walk *w, uint64_t pc)
 {
 	return pc && process__find(w->query->process, pc - 1);
 }
 
-static bool move(struct managed_frame *f, const struct caller *c)
+static bool v8_walk_move(struct managed_frame *f, const struct v8_walk_caller *c)
 {
 	f->pc = c->pc;
 	f->sp = c->sp;
@@ -35,17 +35,17 @@ static bool move(struct managed_frame *f, const struct caller *c)
  */
 
 /* What is in the place of the context. */
-enum frame_kind {
+enum v8_walk_kind {
 	FRAME_OTHER, /* no frame of V8 */
 	FRAME_TYPED, /* of a stub, or an entry from C++: a marker */
 	FRAME_OF_FUNCTION,
 };
 
-static enum frame_kind kind_of(const struct code_walk *w, uint64_t fp)
+static enum v8_walk_kind v8_walk_kind_of(const struct code_walk *w, uint64_t fp)
 {
 	uint64_t context;
 
-	if (!word_at(w, v8__in_frame(w->layout, fp, V8_FP_CONTEXT), &context))
+	if (!v8_walk_word_at(w, v8__in_frame(w->layout, fp, V8_FP_CONTEXT), &context))
 		return FRAME_OTHER;
 	if (context && context < MARKER_MAX && !(context & 1))
 		return FRAME_TYPED;
@@ -108,7 +108,7 @@ uint64_t v8__place(const struct runtime_layout *l, const struct snapshot *s, con
 /* ---- where the leaf's frame is ------------------------------------------------------------------
  */
 
-enum extent { EXTENT_WHOLE, EXTENT_SAVED_FP, EXTENT_BARE };
+enum v8_walk_extent { EXTENT_WHOLE, EXTENT_SAVED_FP, EXTENT_BARE };
 
 #define POP_FP	0x5d
 #define RET	0xc3
@@ -141,7 +141,7 @@ static bool is_after_frame(const uint8_t *code, size_t at)
 	return false;
 }
 
-static enum extent extent_at(const struct code_blob *b, uint64_t pc)
+static enum v8_walk_extent v8_walk_extent_at(const struct code_blob *b, uint64_t pc)
 {
 	size_t off = pc - b->start, sz = b->end - b->start;
 
@@ -164,27 +164,28 @@ static enum extent extent_at(const struct code_blob *b, uint64_t pc)
 /* ---- one step -----------------------------------------------------------------------------------
  */
 
-static bool follow_pointer(const struct code_walk *w, struct managed_frame *f)
+static bool v8_walk_follow_pointer(const struct code_walk *w, struct managed_frame *f)
 {
-	struct caller c = { .sp = f->fp + 16 };
+	struct v8_walk_caller c = { .sp = f->fp + 16 };
 
-	return f->fp >= f->sp && word_at(w, f->fp + 8, &c.pc) && word_at(w, f->fp, &c.fp) &&
-	       is_code(w, c.pc) && move(f, &c);
+	return f->fp >= f->sp && v8_walk_word_at(w, f->fp + 8, &c.pc) &&
+	       v8_walk_word_at(w, f->fp, &c.fp) && v8_walk_is_code(w, c.pc) && v8_walk_move(f, &c);
 }
 
 /* The leaf has no frame, or has only saved the frame pointer. */
-static bool leave_bare(const struct code_walk *w, struct managed_frame *f, bool saved)
+static bool v8_walk_leave_bare(const struct code_walk *w, struct managed_frame *f, bool saved)
 {
-	struct caller c = { .sp = f->sp + 8, .fp = f->fp };
+	struct v8_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
-	if (saved && !word_at(w, f->sp, &c.fp))
+	if (saved && !v8_walk_word_at(w, f->sp, &c.fp))
 		return false;
 	c.sp += saved ? 8 : 0;
-	return word_at(w, c.sp - 8, &c.pc) && is_code(w, c.pc) && move(f, &c);
+	return v8_walk_word_at(w, c.sp - 8, &c.pc) && v8_walk_is_code(w, c.pc) &&
+	       v8_walk_move(f, &c);
 }
 
 /* Notes the function that a frame runs by its bytecode. */
-static void find_function(struct code_walk *w, struct managed_frame *f)
+static void v8_walk_find_function(struct code_walk *w, struct managed_frame *f)
 {
 	const struct code_blob *b;
 	struct code_wanted wanted;
@@ -200,27 +201,28 @@ static void find_function(struct code_walk *w, struct managed_frame *f)
  * left by their instructions. */
 static enum managed_result step_builtin(struct code_walk *w, struct managed_frame *f)
 {
-	enum frame_kind kind = f->caller && f->fp >= f->sp ? kind_of(w, f->fp) : FRAME_OTHER;
+	enum v8_walk_kind kind =
+		f->caller && f->fp >= f->sp ? v8_walk_kind_of(w, f->fp) : FRAME_OTHER;
 
 	if (kind == FRAME_OTHER)
 		return MANAGED_NONE;
 	f->hidden = kind == FRAME_TYPED;
 	if (kind == FRAME_OF_FUNCTION && interpreted_place(w->layout, w->query->stack, f->fp))
-		find_function(w, f);
+		v8_walk_find_function(w, f);
 	if (w->awaits)
 		return MANAGED_AWAITS;
-	return follow_pointer(w, f) ? MANAGED_STEPPED : MANAGED_NONE;
+	return v8_walk_follow_pointer(w, f) ? MANAGED_STEPPED : MANAGED_NONE;
 }
 
 static bool leave_jit(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
-	enum extent extent = f->caller ? EXTENT_WHOLE : extent_at(b, f->pc);
+	enum v8_walk_extent extent = f->caller ? EXTENT_WHOLE : v8_walk_extent_at(b, f->pc);
 
-	if (extent != EXTENT_WHOLE && leave_bare(w, f, extent == EXTENT_SAVED_FP))
+	if (extent != EXTENT_WHOLE && v8_walk_leave_bare(w, f, extent == EXTENT_SAVED_FP))
 		return true;
 	if (b->kind == CODE_BASELINE)
-		find_function(w, f);
-	return follow_pointer(w, f);
+		v8_walk_find_function(w, f);
+	return v8_walk_follow_pointer(w, f);
 }
 
 static enum managed_result step_jit(struct code_walk *w, struct managed_frame *f)

@@ -42,7 +42,7 @@ void carry__free(struct carry *c)
 	free(c);
 }
 
-static uint32_t save_string(struct carry *c, const struct recording *r, uint32_t id)
+static uint32_t carry_save_string(struct carry *c, const struct recording *r, uint32_t id)
 {
 	size_t sz;
 	const char *s = recording__str(r, id, &sz);
@@ -69,11 +69,11 @@ bool carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
 	memcpy(c->stacks.data + at, &saved, sizeof(saved));
 	frames = (struct row_frame *)(void *)(c->stacks.data + at + sizeof(saved));
 	for (size_t i = 0; i < saved.cnt; i++) {
-		frames[i].name = save_string(c, r, frames[i].name);
-		frames[i].module = save_string(c, r, frames[i].module);
-		frames[i].build_id = save_string(c, r, frames[i].build_id);
-		frames[i].mark = save_string(c, r, frames[i].mark);
-		frames[i].file = save_string(c, r, frames[i].file);
+		frames[i].name = carry_save_string(c, r, frames[i].name);
+		frames[i].module = carry_save_string(c, r, frames[i].module);
+		frames[i].build_id = carry_save_string(c, r, frames[i].build_id);
+		frames[i].mark = carry_save_string(c, r, frames[i].mark);
+		frames[i].file = carry_save_string(c, r, frames[i].file);
 	}
 	return true;
 }

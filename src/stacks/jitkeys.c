@@ -11,7 +11,7 @@
 #define SILENT_NS     1000000000 /* interval of queries of a process that publishes no names */
 #define TELLS_NS      100000000	 /* … of one that does: a place may have got another function */
 
-struct known {
+struct jitkeys_known {
 	uint32_t tgid;
 	uint32_t generation; /* 0: it publishes no names */
 	uint64_t ask_ns;     /* time of the next query */
@@ -24,8 +24,8 @@ struct name {
 };
 
 struct jit_keys {
-	struct known *processes;
-	struct known *in_hand; /* of the current stack; NULL: nothing is known */
+	struct jitkeys_known *processes;
+	struct jitkeys_known *in_hand; /* of the current stack; NULL: nothing is known */
 	struct stack_owner owner;
 	struct name names[NAMES_CNT];
 };
@@ -35,9 +35,9 @@ struct jit_keys *jit_keys__new(void)
 	return calloc(1, sizeof(struct jit_keys));
 }
 
-static void forget(struct jit_keys *k)
+static void jitkeys_forget(struct jit_keys *k)
 {
-	struct known *p, *next;
+	struct jitkeys_known *p, *next;
 
 	HASH_ITER (hh, k->processes, p, next) {
 		HASH_DEL(k->processes, p);
@@ -51,12 +51,12 @@ void jit_keys__free(struct jit_keys *k)
 {
 	if (!k)
 		return;
-	forget(k);
+	jitkeys_forget(k);
 	free(k);
 }
 
 /* Keeps the process of the previous stack, because stacks come in runs of one process. */
-static void take_in_hand(struct jit_keys *k, const struct stack_owner *o)
+static void jitkeys_take_in_hand(struct jit_keys *k, const struct stack_owner *o)
 {
 	if (k->owner.tgid != o->tgid)
 		HASH_FIND(hh, k->processes, &o->tgid, sizeof(o->tgid), k->in_hand);
@@ -65,7 +65,7 @@ static void take_in_hand(struct jit_keys *k, const struct stack_owner *o)
 
 bool jit_keys__begin(struct jit_keys *k, const struct stack_owner *o)
 {
-	take_in_hand(k, o);
+	jitkeys_take_in_hand(k, o);
 	return !k->in_hand || k->in_hand->generation || o->time_ns >= k->in_hand->ask_ns;
 }
 
@@ -77,12 +77,12 @@ bool jit_keys__due(struct jit_keys *k)
 	return true;
 }
 
-static uint32_t generation(const struct jit_keys *k)
+static uint32_t jitkeys_generation(const struct jit_keys *k)
 {
 	return k->in_hand ? k->in_hand->generation : 0;
 }
 
-static size_t slot(const struct jit_keys *k, uint64_t addr)
+static size_t jitkeys_slot(const struct jit_keys *k, uint64_t addr)
 {
 	const uint64_t place[] = { addr, k->owner.tgid };
 
@@ -91,18 +91,18 @@ static size_t slot(const struct jit_keys *k, uint64_t addr)
 
 bool jit_keys__name(const struct jit_keys *k, uint64_t addr, uint64_t *hash)
 {
-	const struct name *n = &k->names[slot(k, addr)];
-	const uint64_t place[] = { addr, k->owner.tgid, generation(k) };
+	const struct name *n = &k->names[jitkeys_slot(k, addr)];
+	const uint64_t place[] = { addr, k->owner.tgid, jitkeys_generation(k) };
 	bool known = n->addr == addr && n->tgid == k->owner.tgid &&
-		     n->generation == generation(k) && n->generation;
+		     n->generation == jitkeys_generation(k) && n->generation;
 
 	*hash = known ? n->hash : XXH3_64bits(place, sizeof(place));
 	return known;
 }
 
-static struct known *add(struct jit_keys *k, uint32_t tgid)
+static struct jitkeys_known *jitkeys_add(struct jit_keys *k, uint32_t tgid)
 {
-	struct known *p = calloc(1, sizeof(*p));
+	struct jitkeys_known *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -117,10 +117,10 @@ static struct known *add(struct jit_keys *k, uint32_t tgid)
 void jit_keys__learn(struct jit_keys *k, const struct stack_owner *o, uint32_t now)
 {
 	if (HASH_COUNT(k->processes) >= PROCESSES_MAX)
-		forget(k);
-	take_in_hand(k, o);
+		jitkeys_forget(k);
+	jitkeys_take_in_hand(k, o);
 	if (!k->in_hand)
-		k->in_hand = add(k, o->tgid);
+		k->in_hand = jitkeys_add(k, o->tgid);
 	if (!k->in_hand)
 		return;
 	k->in_hand->generation = now;
@@ -130,5 +130,6 @@ void jit_keys__learn(struct jit_keys *k, const struct stack_owner *o, uint32_t n
 void jit_keys__learn_name(struct jit_keys *k, uint64_t addr, uint64_t hash)
 {
 	if (k->in_hand)
-		k->names[slot(k, addr)] = (struct name){ addr, hash, k->owner.tgid, generation(k) };
+		k->names[jitkeys_slot(k, addr)] =
+			(struct name){ addr, hash, k->owner.tgid, jitkeys_generation(k) };
 }

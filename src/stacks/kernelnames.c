@@ -13,24 +13,24 @@ struct kernel_names {
 	struct stacks *stacks;
 };
 
-struct reading {
+struct kernelnames_reading {
 	struct job job;
 	struct kallsyms *syms;
 	int err;
 	struct kernel_names *names; /* only while there are jobs */
 };
 
-static void work(struct job *job)
+static void kernelnames_work(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct kernelnames_reading *r = (struct kernelnames_reading *)job;
 
 	r->syms = kallsyms__new("/proc/kallsyms");
 	r->err = r->syms ? 0 : errno;
 }
 
-static void done(struct job *job)
+static void kernelnames_done(struct job *job)
 {
-	struct reading *r = (struct reading *)job;
+	struct kernelnames_reading *r = (struct kernelnames_reading *)job;
 	struct kernel_names *k = r->names;
 
 	if (r->err)
@@ -47,7 +47,7 @@ static void done(struct job *job)
 struct kernel_names *kernel_names__new(struct jobs *jobs, struct stacks *stacks)
 {
 	struct kernel_names *k = calloc(1, sizeof(*k));
-	struct reading *r = k ? calloc(1, sizeof(*r)) : NULL;
+	struct kernelnames_reading *r = k ? calloc(1, sizeof(*r)) : NULL;
 
 	if (!r) {
 		free(k);
@@ -56,9 +56,11 @@ struct kernel_names *kernel_names__new(struct jobs *jobs, struct stacks *stacks)
 	k->stacks = stacks;
 	r->names = k;
 	/* a separate lane, which belongs to no device */
-	r->job = (struct job){
-		.rank = JOB_FIRST, .slow = true, .lane = UINT64_MAX, .work = work, .done = done
-	};
+	r->job = (struct job){ .rank = JOB_FIRST,
+			       .slow = true,
+			       .lane = UINT64_MAX,
+			       .work = kernelnames_work,
+			       .done = kernelnames_done };
 	jobs__submit(jobs, &r->job);
 	return k;
 }

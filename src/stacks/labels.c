@@ -28,7 +28,7 @@ const char *unwind_status__name(enum unwind_status status)
 	return unwinds[status];
 }
 
-static uint32_t id(struct recording *r, const char *s)
+static uint32_t labels_id(struct recording *r, const char *s)
 {
 	return s ? recording__string(r, s, strlen(s)) : 0;
 }
@@ -41,12 +41,12 @@ void labels__refresh(struct labels *l, struct recording *r)
 	if (!l->host_name[0])
 		gethostname(l->host_name, HOST_NAME_MAX);
 	for (size_t i = 0; i < EVENT_KIND_CNT; i++)
-		l->kinds[i] = id(r, event_kind__name((enum event_kind)i));
+		l->kinds[i] = labels_id(r, event_kind__name((enum event_kind)i));
 	for (size_t i = 0; i < EVENT_STATE_CNT; i++)
-		l->states[i] = id(r, states[i]);
+		l->states[i] = labels_id(r, states[i]);
 	for (size_t i = 0; i < UNWIND_STATUS_CNT; i++)
-		l->unwinds[i] = id(r, unwinds[i]);
-	l->lost = id(r, "lost");
-	l->rate = id(r, "rate");
-	l->host = id(r, l->host_name);
+		l->unwinds[i] = labels_id(r, unwinds[i]);
+	l->lost = labels_id(r, "lost");
+	l->rate = labels_id(r, "rate");
+	l->host = labels_id(r, l->host_name);
 }

@@ -38,8 +38,8 @@ static int hash_section(const struct elf_file *f, const GElf_Shdr *sh, struct sh
 }
 
 /* Hashes a symbol table and its names. */
-static int hash_table(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
-		      size_t *left)
+static int origin_hash_table(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
+			     size_t *left)
 {
 	int err = hash_section(f, sh, hash, left);
 	GElf_Shdr names;
@@ -49,7 +49,7 @@ static int hash_table(const struct elf_file *f, const GElf_Shdr *sh, struct sha2
 }
 
 /* Hashes the function names of a Go program without a symbol table. */
-static int hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *left)
+static int origin_hash_go(const struct elf_file *f, struct sha256_ctx *hash, size_t *left)
 {
 	GElf_Shdr table, module;
 	bool found = gopclntab__section(f, &table);
@@ -76,10 +76,10 @@ static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 		if (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM)
 			continue;
 		has_symtab |= sh.sh_type == SHT_SYMTAB;
-		err = hash_table(f, &sh, hash, &left);
+		err = origin_hash_table(f, &sh, hash, &left);
 	}
 	if (err == 0 && !has_symtab)
-		err = hash_go(f, hash, &left);
+		err = origin_hash_go(f, hash, &left);
 	if (err) {
 		const uint64_t own[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
 					 (uint64_t)f->ctime.tv_nsec };

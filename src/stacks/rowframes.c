@@ -11,7 +11,7 @@
 
 /* A place in a file with a build ID, for processes that map the file under the same name; or in the
  * kernel, with origin 0. */
-struct known {
+struct rowframes_known {
 	uint64_t origin, place;
 	uint32_t generation; /* of the recording: IDs of strings are valid in one batch */
 	uint32_t module, mark;
@@ -26,7 +26,7 @@ struct row_frames {
 	/* the module of the last frame; its caller usually has the same */
 	const char *module; /* the batch's copy */
 	uint32_t module_id, module_generation;
-	struct known known[1 << KNOWN_BITS];
+	struct rowframes_known known[1 << KNOWN_BITS];
 };
 
 struct row_frames *row_frames__new(struct recording *recording, struct symbolizer *symbolizer)
@@ -92,7 +92,7 @@ const char *location__module(const struct location *l)
 /* ---- strings ------------------------------------------------------------------------------------
  */
 
-static uint32_t intern(struct row_frames *r, const char *str)
+static uint32_t rowframes_intern(struct row_frames *r, const char *str)
 {
 	return recording__string(r->recording, str, strlen(str));
 }
@@ -103,7 +103,7 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 
 	if (r->module_generation == generation && strcmp(r->module, name) == 0)
 		return r->module_id;
-	r->module_id = intern(r, name);
+	r->module_id = rowframes_intern(r, name);
 	r->module = recording__str(r->recording, r->module_id, NULL);
 	r->module_generation = generation;
 	return r->module_id;
@@ -118,7 +118,7 @@ static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 	const char *mark = f->flags & FRAME_INTERPRETER && !guessed ? INTERPRETER_MARK
 								    : frame_source__mark(f->source);
 
-	return mark ? intern(r, mark) : 0;
+	return mark ? rowframes_intern(r, mark) : 0;
 }
 
 static uint32_t intern_build_id(struct row_frames *r, const struct build_id *id)
@@ -137,21 +137,22 @@ static uint32_t intern_build_id(struct row_frames *r, const struct build_id *id)
  */
 
 /* Returns the slot for a place, which may hold another place's row. */
-static struct known *slot(struct row_frames *r, uint64_t origin, uint64_t place)
+static struct rowframes_known *rowframes_slot(struct row_frames *r, uint64_t origin, uint64_t place)
 {
 	return &r->known[(origin ^ place) * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
 }
 
-static bool is_of(const struct row_frames *r, const struct known *k, const struct known *wanted)
+static bool rowframes_is_of(const struct row_frames *r, const struct rowframes_known *k,
+			    const struct rowframes_known *wanted)
 {
 	return k->origin == wanted->origin && k->place == wanted->place &&
 	       k->generation == recording__generation(r->recording) &&
 	       k->module == wanted->module && k->mark == wanted->mark;
 }
 
-static void remember(struct row_frames *r, const struct known *k)
+static void rowframes_remember(struct row_frames *r, const struct rowframes_known *k)
 {
-	struct known *at = slot(r, k->origin, k->place);
+	struct rowframes_known *at = rowframes_slot(r, k->origin, k->place);
 
 	*at = *k;
 	at->generation = recording__generation(r->recording);
@@ -160,7 +161,8 @@ static void remember(struct row_frames *r, const struct known *k)
 /* ---- user frames --------------------------------------------------------------------------------
  */
 
-static void describe(struct row_frames *r, const struct frame *f, bool jit, struct stack_frame *out)
+static void rowframes_describe(struct row_frames *r, const struct frame *f, bool jit,
+			       struct stack_frame *out)
 {
 	struct location l = location__of(f);
 	bool anonymous = location__is_anonymous(&l);
@@ -182,23 +184,24 @@ static void describe(struct row_frames *r, const struct frame *f, bool jit, stru
 /* The offset in a file means nothing for code that was made at run time. */
 static void add_jit_name(struct row_frames *r, struct row_frame *row)
 {
-	row->module = intern(r, JIT_MODULE);
+	row->module = rowframes_intern(r, JIT_MODULE);
 	row->build_id = 0;
 	row->has_file_offset = false;
 	row->file_offset = 0;
 }
 
-static void add_line(struct row_frames *r, const struct code_line *l, struct row_frame *row)
+static void rowframes_add_line(struct row_frames *r, const struct code_line *l,
+			       struct row_frame *row)
 {
 	row->line = l->line <= INT32_MAX ? (int32_t)l->line : 0;
-	row->file = row->line && l->file ? intern(r, l->file) : 0;
+	row->file = row->line && l->file ? rowframes_intern(r, l->file) : 0;
 }
 
-static void add_name(struct row_frames *r, struct stack_frame *f)
+static void rowframes_add_name(struct row_frames *r, struct stack_frame *f)
 {
 	if (!f->symbol.name)
 		return;
-	f->row.name = intern(r, f->symbol.name);
+	f->row.name = rowframes_intern(r, f->symbol.name);
 	f->row.address = f->symbol.address;
 	f->row.offset = f->vaddr - f->symbol.address;
 	if (f->jit)
@@ -206,8 +209,8 @@ static void add_name(struct row_frames *r, struct stack_frame *f)
 }
 
 /* Returns the number of functions that are inlined at the place of the frame. */
-static size_t find_lines(struct row_frames *r, const struct stack_frame *f,
-			 struct code_lines *lines)
+static size_t rowframes_find_lines(struct row_frames *r, const struct stack_frame *f,
+				   struct code_lines *lines)
 {
 	bool found = f->file && !f->jit && f->symbol.name &&
 		     symbolizer__lines(r->symbolizer, f->file, f->vaddr, lines);
@@ -219,29 +222,31 @@ void row_frames__name(struct row_frames *r, struct stack_frame *f)
 {
 	struct code_lines lines = { 0 };
 
-	add_name(r, f);
-	f->has_inlined = find_lines(r, f, &lines) > 0;
+	rowframes_add_name(r, f);
+	f->has_inlined = rowframes_find_lines(r, f, &lines) > 0;
 	if (lines.cnt)
-		add_line(r, &lines.v[lines.cnt - 1], &f->row);
+		rowframes_add_line(r, &lines.v[lines.cnt - 1], &f->row);
 	if (f->file && f->file->origin && !f->has_inlined)
-		remember(r, &(struct known){ f->file->origin, f->row.file_offset, 0, f->row.module,
-					     f->row.mark, f->row });
+		rowframes_remember(
+			r, &(struct rowframes_known){ f->file->origin, f->row.file_offset, 0,
+						      f->row.module, f->row.mark, f->row });
 }
 
-static bool find_known(struct row_frames *r, const struct frame *f, struct stack_frame *out)
+static bool rowframes_find_known(struct row_frames *r, const struct frame *f,
+				 struct stack_frame *out)
 {
 	const struct mapping *m = f->map;
-	struct known wanted;
-	const struct known *k;
+	struct rowframes_known wanted;
+	const struct rowframes_known *k;
 
 	if (!m || !m->file || !m->file->origin)
 		return false;
-	wanted = (struct known){ .origin = m->file->origin,
-				 .place = frame__place(f) - m->start + m->pgoff,
-				 .module = intern_module(r, mapping_module(m)),
-				 .mark = intern_mark(r, f) };
-	k = slot(r, wanted.origin, wanted.place);
-	if (!is_of(r, k, &wanted))
+	wanted = (struct rowframes_known){ .origin = m->file->origin,
+					   .place = frame__place(f) - m->start + m->pgoff,
+					   .module = intern_module(r, mapping_module(m)),
+					   .mark = intern_mark(r, f) };
+	k = rowframes_slot(r, wanted.origin, wanted.place);
+	if (!rowframes_is_of(r, k, &wanted))
 		return false;
 	*out = (struct stack_frame){ .row = k->row };
 	return true;
@@ -252,9 +257,9 @@ bool row_frames__user(struct row_frames *r, const struct frame *f, bool jit,
 {
 	int err = -ENOENT;
 
-	if (find_known(r, f, out))
+	if (rowframes_find_known(r, f, out))
 		return true;
-	describe(r, f, jit, out);
+	rowframes_describe(r, f, jit, out);
 	if (out->file)
 		err = symbolizer__symbol(r->symbolizer, out->file, out->vaddr, &out->symbol);
 	if (err != -EAGAIN && !jit)
@@ -271,24 +276,25 @@ size_t row_frames__inlined(struct row_frames *r, const struct stack_frame *f,
 			   struct row_frame out[CODE_LINES_MAX])
 {
 	struct code_lines lines = { 0 };
-	size_t cnt = f->has_inlined ? find_lines(r, f, &lines) : 0;
+	size_t cnt = f->has_inlined ? rowframes_find_lines(r, f, &lines) : 0;
 
 	for (size_t i = 0; i < cnt; i++) {
 		out[i] = f->row;
-		out[i].name = lines.v[i].function ? intern(r, lines.v[i].function) : 0;
-		out[i].mark = intern(r, INLINED_MARK);
-		add_line(r, &lines.v[i], &out[i]);
+		out[i].name = lines.v[i].function ? rowframes_intern(r, lines.v[i].function) : 0;
+		out[i].mark = rowframes_intern(r, INLINED_MARK);
+		rowframes_add_line(r, &lines.v[i], &out[i]);
 	}
 	return cnt;
 }
 
 void row_frames__script(struct row_frames *r, const struct script_call *c, struct stack_frame *out)
 {
-	*out = (struct stack_frame){ .row = { .name = c->script->name ? intern(r, c->script->name)
-								      : 0,
-					      .module = intern_module(r, c->script->module),
-					      .mark = intern(r, c->mark),
-					      .line = (int32_t)c->line } };
+	*out = (struct stack_frame){
+		.row = { .name = c->script->name ? rowframes_intern(r, c->script->name) : 0,
+			 .module = intern_module(r, c->script->module),
+			 .mark = rowframes_intern(r, c->mark),
+			 .line = (int32_t)c->line }
+	};
 }
 
 /* ---- kernel frames ------------------------------------------------------------------------------
@@ -299,11 +305,11 @@ static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_fra
 {
 	struct symbol symbol;
 
-	*out = (struct row_frame){ .module = intern(r, "[kernel]"), .offset = place };
+	*out = (struct row_frame){ .module = rowframes_intern(r, "[kernel]"), .offset = place };
 	if (!r->kernel || !kallsyms__symbol(r->kernel, place, &symbol))
 		return false;
-	out->module = intern(r, symbol.module);
-	out->name = intern(r, symbol.name);
+	out->module = rowframes_intern(r, symbol.module);
+	out->name = rowframes_intern(r, symbol.name);
 	out->address = symbol.address;
 	out->offset = place - symbol.address;
 	if (strcmp(symbol.module, "[kernel]") == 0)
@@ -313,14 +319,14 @@ static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_fra
 
 void row_frames__kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
 {
-	struct known wanted = { .place = place };
-	const struct known *k = slot(r, 0, place);
+	struct rowframes_known wanted = { .place = place };
+	const struct rowframes_known *k = rowframes_slot(r, 0, place);
 
-	if (is_of(r, k, &wanted)) {
+	if (rowframes_is_of(r, k, &wanted)) {
 		*out = k->row;
 		return;
 	}
 	if (describe_kernel(r, place, &wanted.row))
-		remember(r, &wanted);
+		rowframes_remember(r, &wanted);
 	*out = wanted.row;
 }

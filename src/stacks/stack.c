@@ -114,7 +114,7 @@ static uint64_t stack_id(struct stacks *s, size_t cnt)
 }
 
 /* Returns the slot for a place. Sets *hit if the slot holds its key already. */
-static struct cached_key *cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
+static struct cached_key *stack_cached(struct stacks *s, uint64_t file, uint64_t place, bool *hit)
 {
 	struct cached_key *c = &s->cache[((place >> 1) ^ file) % CACHE_CNT];
 
@@ -136,7 +136,7 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 	struct symbol symbol;
 	bool hit;
 	struct cached_key *c =
-		cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
+		stack_cached(s, XXH3_64bits(identity, sizeof(identity)), l->file_off, &hit);
 	struct frame_key *k = &c->key;
 	int err = -ENOENT;
 
@@ -213,13 +213,14 @@ static struct frame_key script_key(const struct script_call *c)
 				   c->script->name_key + c->line_in };
 }
 
-static bool describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
-		     struct stack_frame *out)
+static bool stack_describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
+			   struct stack_frame *out)
 {
 	return row_frames__user(s->rows, f, may_be_jit(s, f->map, owner), out);
 }
 
-static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames, size_t cnt)
+static void stack_add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames,
+			   size_t cnt)
 {
 	size_t at = 0;
 
@@ -237,9 +238,9 @@ static void add_rows(struct stacks *s, uint64_t id, const struct stack_frame *fr
 		s->err = -ENOMEM;
 }
 
-/* Submits what describe() found to the name thread. With id 0, only to learn about JIT code and
- * symbol tables. */
-static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
+/* Submits what stack_describe() found to the name thread. With id 0, only to learn about JIT code
+ * and symbol tables. */
+static int stack_submit(struct stacks *s, size_t cnt, const struct stack_owner *owner, uint64_t id)
 {
 	struct stack_job *job = malloc(sizeof(*job) + cnt * sizeof(*job->frames));
 
@@ -255,15 +256,15 @@ static int submit(struct stacks *s, size_t cnt, const struct stack_owner *owner,
 		return 0;
 	s->nameless_cnt += id != 0;
 	if (id)
-		add_rows(s, id, job->frames, cnt);
+		stack_add_rows(s, id, job->frames, cnt);
 	stack_job__free(job);
 	return 0;
 }
 
 /* Adds a stack that the batch does not have. Returns 0, or -ENOMEM: then the batch will not have
  * it. */
-static int add_new(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
-		   uint64_t id)
+static int stack_add_new(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
+			 uint64_t id)
 {
 	bool named = true;
 
@@ -271,11 +272,11 @@ static int add_new(struct stacks *s, const struct trace *t, const struct stack_o
 		if (t->frames[i].flags & FRAME_SCRIPT)
 			row_frames__script(s->rows, trace__call(t, i), &s->described[i]);
 		else
-			named &= describe(s, &t->frames[i], owner, &s->described[i]);
+			named &= stack_describe(s, &t->frames[i], owner, &s->described[i]);
 	}
 	if (!named || !id)
-		return submit(s, t->cnt, owner, id);
-	add_rows(s, id, s->described, t->cnt);
+		return stack_submit(s, t->cnt, owner, id);
+	stack_add_rows(s, id, s->described, t->cnt);
 	return 0;
 }
 
@@ -308,20 +309,20 @@ int stacks__user(struct stacks *s, const struct trace *t, const struct stack_own
 
 	*stack_id = 0;
 	if (s->awaits && !owner->last) {
-		add_new(s, t, owner, 0); /* only so that the tables are read */
+		stack_add_new(s, t, owner, 0); /* only so that the tables are read */
 		return -EAGAIN;
 	}
 	if (recording__has_stack(s->recording, id)) {
 		*stack_id = id;
 		if (jit && jit_keys__due(s->jit))
-			add_new(s, t, owner, 0);
+			stack_add_new(s, t, owner, 0);
 		return 0;
 	}
-	*stack_id = add_new(s, t, owner, id) == 0 ? id : 0;
+	*stack_id = stack_add_new(s, t, owner, id) == 0 ? id : 0;
 	return 0;
 }
 
-static void learn(struct stacks *s, const struct stack_job *job)
+static void stack_learn(struct stacks *s, const struct stack_job *job)
 {
 	if (job->has_jit)
 		jit_keys__learn(s->jit, &job->owner, job->jit_generation);
@@ -332,16 +333,16 @@ static void learn(struct stacks *s, const struct stack_job *job)
 							strlen(job->frames[i].jit_name)));
 }
 
-static void add(struct stacks *s, struct stack_job *job)
+static void stack_add(struct stacks *s, struct stack_job *job)
 {
 	s->nameless_cnt += job->gave_up && job->stack_id;
 	if (!job->gave_up)
-		learn(s, job);
+		stack_learn(s, job);
 	for (size_t i = 0; i < job->cnt; i++)
 		if (!job->gave_up || job->frames[i].symbol.name)
 			row_frames__name(s->rows, &job->frames[i]);
 	if (job->stack_id)
-		add_rows(s, job->stack_id, job->frames, job->cnt);
+		stack_add_rows(s, job->stack_id, job->frames, job->cnt);
 }
 
 size_t stacks__collect(struct stacks *s)
@@ -350,7 +351,7 @@ size_t stacks__collect(struct stacks *s)
 	size_t cnt = 0;
 
 	while ((job = symbolizer__take(s->symbolizer)) != NULL) {
-		add(s, job);
+		stack_add(s, job);
 		stack_job__free(job);
 		cnt++;
 	}
@@ -423,7 +424,7 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 {
 	struct symbol symbol;
 	bool hit;
-	struct cached_key *k = cached(s, 0, place, &hit);
+	struct cached_key *k = stack_cached(s, 0, place, &hit);
 
 	if (hit)
 		return k;

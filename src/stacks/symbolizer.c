@@ -120,7 +120,7 @@ static bool is_settled(struct stack_job *j, bool all, uint64_t patience_ns)
 	return all || j->gave_up;
 }
 
-static void name_files(struct symbolizer *s, struct stack_job *j)
+static void symbolizer_name_files(struct symbolizer *s, struct stack_job *j)
 {
 	bool all = true;
 
@@ -151,7 +151,7 @@ static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
  */
 
 /* Waits for work, and a moment longer for work that comes along with it. Must hold the lock. */
-static void wait_for_work(struct symbolizer *s)
+static void symbolizer_wait_for_work(struct symbolizer *s)
 {
 	uint64_t until_ns = s->grouped_cnt ? s->grouped_ns : UINT64_MAX;
 
@@ -165,7 +165,7 @@ static void wait_for_work(struct symbolizer *s)
 	pthread_mutex_lock(&s->lock);
 }
 
-static void finish(struct symbolizer *s, struct stack_job *j)
+static void symbolizer_finish(struct symbolizer *s, struct stack_job *j)
 {
 	stack_queue__put(&s->done, j);
 	bell__ring(&s->changed);
@@ -197,20 +197,20 @@ static void finish_grouped(struct symbolizer *s)
 		mangled_names__of_files(&s->mangled, s->hand, s->hand_cnt);
 		pthread_mutex_lock(&s->lock);
 		for (size_t i = 0; i < s->hand_cnt; i++)
-			finish(s, s->hand[i]);
+			symbolizer_finish(s, s->hand[i]);
 		s->hand_cnt = 0;
 	}
 }
 
 /* Finishes, groups or parks the stacks in hand. Tries files first, because the names that a process
  * publishes may take longer. Must hold the lock; releases it while it looks names up. */
-static void try_names(struct symbolizer *s)
+static void symbolizer_try_names(struct symbolizer *s)
 {
 	bool named[HAND_MAX];
 
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < s->hand_cnt; i++)
-		name_files(s, s->hand[i]);
+		symbolizer_name_files(s, s->hand[i]);
 	for (size_t i = 0; i < s->hand_cnt; i++)
 		named[i] = s->hand[i]->files_done && name_jit_frames(s, s->hand[i]);
 	pthread_mutex_lock(&s->lock);
@@ -219,8 +219,8 @@ static void try_names(struct symbolizer *s)
 			stack_queue__put(&s->parked, s->hand[i]);
 			s->parked_cnt++;
 		} else {
-			(mangled_names__lacks(s->hand[i]) ? symbolizer__group : finish)(s,
-											s->hand[i]);
+			(mangled_names__lacks(s->hand[i]) ? symbolizer__group
+							  : symbolizer_finish)(s, s->hand[i]);
 		}
 	}
 	s->hand_cnt = 0;
@@ -246,12 +246,12 @@ static void retry_parked(struct symbolizer *s)
 			s->hand[s->hand_cnt++] = stack_queue__take(&s->parked);
 			s->parked_cnt--;
 		}
-		try_names(s);
+		symbolizer_try_names(s);
 	}
 }
 
 /* Names the next stacks. Those of a burst have most names in common. */
-static void do_next(struct symbolizer *s)
+static void symbolizer_do_next(struct symbolizer *s)
 {
 	while (s->todo.first && s->hand_cnt < HAND_MAX) {
 		struct stack_job *j = stack_queue__take(&s->todo);
@@ -260,10 +260,10 @@ static void do_next(struct symbolizer *s)
 		j->since_ns = monotonic__ns();
 		s->hand[s->hand_cnt++] = j;
 	}
-	try_names(s);
+	symbolizer_try_names(s);
 }
 
-static void *run(void *arg)
+static void *symbolizer_run(void *arg)
 {
 	struct symbolizer *s = arg;
 
@@ -273,11 +273,11 @@ static void *run(void *arg)
 		uint64_t tried_ns = monotonic__ns();
 
 		while (s->todo.first && (!s->parked.first || monotonic__ns() - tried_ns < RETRY_NS))
-			do_next(s);
+			symbolizer_do_next(s);
 		retry_parked(s);
 		finish_grouped(s);
 		if (!s->todo.first && !s->stop)
-			wait_for_work(s);
+			symbolizer_wait_for_work(s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -285,7 +285,7 @@ static void *run(void *arg)
 
 /* Creates the jobs, so that their threads get this thread's priority, and starts the name thread.
  */
-static void *start(void *arg)
+static void *symbolizer_start(void *arg)
 {
 	struct symbolizer *s = arg;
 
@@ -293,7 +293,7 @@ static void *start(void *arg)
 	s->jobs = jobs__new();
 	if (s->jobs) {
 		jobs__set_workers(s->jobs, s->mangled.workers);
-		return run(s);
+		return symbolizer_run(s);
 	}
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
@@ -313,7 +313,7 @@ struct symbolizer *symbolizer__new(struct jit *jit, struct workers *workers)
 	s->jit = jit;
 	s->mangled.workers = workers;
 	s->mangled.lock = &s->names;
-	err = thread__start(&s->thread, start, s);
+	err = thread__start(&s->thread, symbolizer_start, s);
 	if (!err)
 		return s;
 	free(s);
@@ -395,13 +395,13 @@ size_t symbolizer__sz(const struct symbolizer *s)
 }
 
 /* Finishes all stacks of the queue with the names found so far. */
-static void give_up(struct symbolizer *s, struct stack_queue *q)
+static void symbolizer_give_up(struct symbolizer *s, struct stack_queue *q)
 {
 	struct stack_job *j;
 
 	while ((j = stack_queue__take(q)) != NULL) {
 		j->gave_up = true;
-		finish(s, j);
+		symbolizer_finish(s, j);
 	}
 }
 
@@ -426,7 +426,7 @@ static bool is_idle(const struct symbolizer *s)
 
 /* Returns nameless copies of the stacks that the name thread has in hand. That thread later returns
  * the stacks themselves, without an ID, for what it learns. */
-static void give_up_in_hand(struct symbolizer *s)
+static void symbolizer_give_up_in_hand(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->hand_cnt; i++) {
 		struct stack_job *copy = nameless_copy(s->hand[i]);
@@ -436,7 +436,7 @@ static void give_up_in_hand(struct symbolizer *s)
 		s->hand[i]->stack_id = 0;
 		s->pending++;
 		s->sz += stack_job__sz(copy);
-		finish(s, copy);
+		symbolizer_finish(s, copy);
 	}
 }
 
@@ -457,11 +457,11 @@ bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 	all = is_idle(s);
 	if (!all) {
 		s->todo_frames = 0;
-		give_up(s, &s->todo);
-		give_up(s, &s->parked);
-		give_up(s, &s->grouped);
+		symbolizer_give_up(s, &s->todo);
+		symbolizer_give_up(s, &s->parked);
+		symbolizer_give_up(s, &s->grouped);
 		s->parked_cnt = s->grouped_cnt = 0;
-		give_up_in_hand(s);
+		symbolizer_give_up_in_hand(s);
 	}
 	s->hurry = false;
 	pthread_mutex_unlock(&s->lock);

@@ -71,7 +71,7 @@ static void start_section(struct explain_lines *l)
 	buf__printf(l->out, "\n## %s\n", l->section->title);
 }
 
-static void append_line(const char *s, size_t sz, void *lines)
+static void explain_append_line(const char *s, size_t sz, void *lines)
 {
 	struct explain_lines *l = lines;
 	bool item = sz > 2 && s[0] == '-' && s[1] == ' ';
@@ -87,10 +87,11 @@ static void append_line(const char *s, size_t sz, void *lines)
 	buf__u8(l->out, '\n');
 }
 
-static int add_section(struct request *r, const struct explain_section *section, struct buf *out)
+static int explain_add_section(struct request *r, const struct explain_section *section,
+			       struct buf *out)
 {
 	struct explain_lines lines = { .out = out, .section = section };
-	int err = request__each_text(r, section->path, append_line, &lines);
+	int err = request__each_text(r, section->path, explain_append_line, &lines);
 
 	if (err || (!lines.cnt && !section->none))
 		return err;
@@ -115,7 +116,7 @@ static void add_title(struct request *r, struct buf *out)
 	buf__free(&label);
 }
 
-static int is_empty(struct request *r, bool *empty)
+static int explain_is_empty(struct request *r, bool *empty)
 {
 	int64_t cnt = 0, *const fields[] = { &cnt };
 	int err = db__read_integers(&r->db, "sql/explain/selected.sql", fields, 1);
@@ -127,7 +128,7 @@ static int is_empty(struct request *r, bool *empty)
 int explain__page(struct request *r, struct buf *out)
 {
 	bool empty = false;
-	int err = is_empty(r, &empty);
+	int err = explain_is_empty(r, &empty);
 
 	add_title(r, out);
 	if (!err && empty)
@@ -143,7 +144,7 @@ int explain__page(struct request *r, struct buf *out)
 	if (!err)
 		err = make_tables(r);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !err; i++)
-		err = add_section(r, &sections[i], out);
+		err = explain_add_section(r, &sections[i], out);
 	return err ? err : buf__err(out);
 }
 

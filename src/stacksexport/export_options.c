@@ -226,7 +226,7 @@ static const struct argp_option general[] = {
 #define GENERAL_CNT (sizeof(general) / sizeof(general[0]))
 
 /* The state of one parse. */
-struct parse {
+struct export_options_parse {
 	struct export_options *options;
 	const struct subcommand *subcommands;
 	const char *first; /* argument, before argp reorders them; NULL: none */
@@ -292,7 +292,8 @@ static bool take_recordings(struct export_options *o, int *status)
 	return true;
 }
 
-static error_t positional(struct parse *p, const char *arg, struct argp_state *state)
+static error_t export_options_positional(struct export_options_parse *p, const char *arg,
+					 struct argp_state *state)
 {
 	struct export_options *o = p->options;
 
@@ -314,8 +315,8 @@ static error_t positional(struct parse *p, const char *arg, struct argp_state *s
 
 #define SUBCOMMAND_MAX 32
 
-static void print_completion(const struct subcommand *s, const char *shell,
-			     struct argp_state *state)
+static void export_options_print_completion(const struct subcommand *s, const char *shell,
+					    struct argp_state *state)
 {
 	static const struct completion_words words[] = {
 		{ "format", "table csv json parquet", false },
@@ -342,7 +343,7 @@ static void print_completion(const struct subcommand *s, const char *shell,
 }
 
 /* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
-static bool writes_one_file(const struct parse *p)
+static bool writes_one_file(const struct export_options_parse *p)
 {
 	const struct subcommand *s = p->first ? subcommand__find(p->subcommands, p->first) : NULL;
 
@@ -350,14 +351,14 @@ static bool writes_one_file(const struct parse *p)
 	       !(s->accepts & (OPTION_OFFSETS | OPTION_FORMAT | OPTION_DIR));
 }
 
-static error_t parse_one(int key, char *arg, struct argp_state *state)
+static error_t export_options_parse_one(int key, char *arg, struct argp_state *state)
 {
-	struct parse *p = state->input;
+	struct export_options_parse *p = state->input;
 
 	if (key == ARGP_KEY_ARG)
-		return positional(p, arg, state);
+		return export_options_positional(p, arg, state);
 	if (key == KEY_COMPLETION)
-		print_completion(p->subcommands, arg, state);
+		export_options_print_completion(p->subcommands, arg, state);
 	if (key == 'h' || key == '?')
 		p->help = true;
 	if (key == 'v' || key == 'V')
@@ -439,7 +440,7 @@ static bool check_accepted(const struct export_options *o, int *status)
 	return true;
 }
 
-static bool check(const struct parse *p, int *status)
+static bool export_options_check(const struct export_options_parse *p, int *status)
 {
 	struct export_options *o = p->options;
 
@@ -466,10 +467,10 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 			   char **argv, int *status)
 {
 	struct argp_option options[ROW_CNT + GENERAL_CNT + 1];
-	struct argp argp = { .options = options, .parser = parse_one };
-	struct parse p = { .options = o,
-			   .subcommands = subcommands,
-			   .first = argv[0] ? argv[1] : NULL };
+	struct argp argp = { .options = options, .parser = export_options_parse_one };
+	struct export_options_parse p = { .options = o,
+					  .subcommands = subcommands,
+					  .first = argv[0] ? argv[1] : NULL };
 	int argc = 0;
 
 	*o = (struct export_options){ 0 };
@@ -481,5 +482,5 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 		*status = STATUS_USAGE;
 		return false;
 	}
-	return check(&p, status);
+	return export_options_check(&p, status);
 }

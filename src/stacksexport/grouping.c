@@ -37,7 +37,7 @@ int grouping__use(struct db *db, const char *by)
 	return by ? db__set_variable(db, "grouped_by", duckdb_create_varchar(by)) : 0;
 }
 
-static void take_name(const char *s, size_t sz, void *arg)
+static void grouping_take_name(const char *s, size_t sz, void *arg)
 {
 	struct grouping *g = arg;
 
@@ -56,7 +56,7 @@ int grouping__read(struct grouping *g, struct request *r, const char *by)
 
 	*g = (struct grouping){ 0 };
 	if (!err)
-		err = request__each_text(r, "sql/profile/groups.sql", take_name, g);
+		err = request__each_text(r, "sql/profile/groups.sql", grouping_take_name, g);
 	if (!err && g->failed) {
 		log__error("out of memory");
 		err = -ENOMEM;
@@ -75,7 +75,7 @@ const char *grouping__name(const struct grouping *g, size_t idx)
 }
 
 /* A list of the names, for the groups that are not among them, or of none. */
-static duckdb_value list_of_names(const struct grouping *g, size_t cnt)
+static duckdb_value grouping_list_of_names(const struct grouping *g, size_t cnt)
 {
 	duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
 	duckdb_value names[GROUPING_MAX], list;
@@ -89,7 +89,7 @@ static duckdb_value list_of_names(const struct grouping *g, size_t cnt)
 	return list;
 }
 
-static int set_text(struct db *db, const char *variable, const char *text)
+static int grouping_set_text(struct db *db, const char *variable, const char *text)
 {
 	return db__set_variable(db, variable,
 				text ? duckdb_create_varchar(text) : duckdb_create_null_value());
@@ -98,13 +98,13 @@ static int set_text(struct db *db, const char *variable, const char *text)
 int grouping__select(const struct grouping *g, struct db *db, size_t idx)
 {
 	bool is_other = idx == g->cnt && g->others;
-	int err = set_text(db, "selected_group", idx < g->cnt ? g->names[idx] : NULL);
+	int err = grouping_set_text(db, "selected_group", idx < g->cnt ? g->names[idx] : NULL);
 
 	if (!err)
-		err = set_text(db, "group_label", grouping__name(g, idx));
+		err = grouping_set_text(db, "group_label", grouping__name(g, idx));
 	if (!err)
 		err = db__set_variable(db, "other_groups_than",
-				       list_of_names(g, is_other ? g->cnt : 0));
+				       grouping_list_of_names(g, is_other ? g->cnt : 0));
 	return err;
 }
 

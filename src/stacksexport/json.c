@@ -11,31 +11,31 @@
 
 #include "base/log.h"
 
-static int peek(FILE *in)
+static int json_peek(FILE *in)
 {
 	return ungetc(getc_unlocked(in), in);
 }
 
 /* `c` begins NaN, Infinity or -Infinity; it is outside strings. */
-static bool is_no_number(int c, FILE *in)
+static bool json_is_no_number(int c, FILE *in)
 {
-	return c == 'N' || c == 'I' || (c == '-' && peek(in) == 'I');
+	return c == 'N' || c == 'I' || (c == '-' && json_peek(in) == 'I');
 }
 
 static void put_null(FILE *in, FILE *out)
 {
-	while (isalpha(peek(in)))
+	while (isalpha(json_peek(in)))
 		getc_unlocked(in);
 	fputs("null", out);
 }
 
-static void copy_valid(FILE *in, FILE *out)
+static void json_copy_valid(FILE *in, FILE *out)
 {
 	bool string = false, escaped = false;
 	int c;
 
 	while ((c = getc_unlocked(in)) != EOF) {
-		if (!string && is_no_number(c, in)) {
+		if (!string && json_is_no_number(c, in)) {
 			put_null(in, out);
 			continue;
 		}
@@ -63,7 +63,7 @@ int json__make_valid(const char *path)
 	int err = out ? 0 : -errno;
 
 	if (!err)
-		copy_valid(in, out);
+		json_copy_valid(in, out);
 	if (!err && (ferror(in) || ferror(out)))
 		err = -EIO;
 	if (out && fclose(out) != 0 && !err)

@@ -55,8 +55,8 @@ static char *read_metrics(const char *path, size_t *sz, const char **why)
 	return NULL;
 }
 
-static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
-				 struct MHD_Response *response)
+static enum MHD_Result metrics_send_text(struct MHD_Connection *connection, unsigned status,
+					 struct MHD_Response *response)
 {
 	enum MHD_Result sent;
 
@@ -68,16 +68,17 @@ static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned sta
 	return sent;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
+static enum MHD_Result metrics_refuse(struct MHD_Connection *connection, unsigned status,
+				      const char *why)
 {
-	return send_text(
+	return metrics_send_text(
 		connection, status,
 		MHD_create_response_from_buffer(strlen(why), (void *)why, MHD_RESPMEM_PERSISTENT));
 }
 
-static enum MHD_Result on_request(void *path, struct MHD_Connection *connection, const char *url,
-				  const char *method, const char *version, const char *data,
-				  size_t *data_sz, void **state)
+static enum MHD_Result metrics_on_request(void *path, struct MHD_Connection *connection,
+					  const char *url, const char *method, const char *version,
+					  const char *data, size_t *data_sz, void **state)
 {
 	const char *why;
 	size_t sz;
@@ -87,14 +88,14 @@ static enum MHD_Result on_request(void *path, struct MHD_Connection *connection,
 	(void)data;
 	(void)state;
 	if (*data_sz || (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0))
-		return *data_sz ? MHD_NO : refuse(connection, 405, "only GET is known\n");
+		return *data_sz ? MHD_NO : metrics_refuse(connection, 405, "only GET is known\n");
 	if (strcmp(url, "/metrics") != 0)
-		return refuse(connection, 404, "the metrics are at /metrics\n");
+		return metrics_refuse(connection, 404, "the metrics are at /metrics\n");
 	text = read_metrics(path, &sz, &why);
 	if (!text)
-		return refuse(connection, 503, why);
-	return send_text(connection, 200,
-			 MHD_create_response_from_buffer(sz, text, MHD_RESPMEM_MUST_FREE));
+		return metrics_refuse(connection, 503, why);
+	return metrics_send_text(connection, 200,
+				 MHD_create_response_from_buffer(sz, text, MHD_RESPMEM_MUST_FREE));
 }
 
 static struct MHD_Daemon *start_server(const char *path, uint64_t port)
@@ -102,7 +103,7 @@ static struct MHD_Daemon *start_server(const char *path, uint64_t port)
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request,
+	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, metrics_on_request,
 				(void *)path, MHD_OPTION_SOCK_ADDR, &address,
 				MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 				MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);

@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "stacksexport/progress.h"
 
-static int cannot_write(const char *path, int err)
+static int outfile_cannot_write(const char *path, int err)
 {
 	log__error("cannot write %s: %s", path, strerror(-err));
 	return err;
@@ -40,7 +40,7 @@ int outfile__make_dirs(const char *dir)
 	if (!err && mkdir(path, 0777) != 0 && errno != EEXIST)
 		err = -errno;
 	free(path);
-	return err ? cannot_write(dir, err) : 0;
+	return err ? outfile_cannot_write(dir, err) : 0;
 }
 
 /* A new empty file DIR/.NAME.XXXXXX, beside where it will go so that it can be renamed. */
@@ -54,7 +54,7 @@ static int make_tmp(struct outfile *o, const char *dir, const char *name)
 	}
 	fd = mkostemp(o->tmp, O_CLOEXEC);
 	if (fd < 0) {
-		int err = cannot_write(dir, -errno);
+		int err = outfile_cannot_write(dir, -errno);
 
 		free(o->tmp);
 		o->tmp = NULL;
@@ -129,7 +129,7 @@ int outfile__open(struct outfile *o, const char *output, const struct outfile_se
 	if (!output)
 		return open_numbered(o, series);
 	if (stat(output, &st) == 0 && S_ISDIR(st.st_mode))
-		return cannot_write(output, -EISDIR);
+		return outfile_cannot_write(output, -EISDIR);
 	if (strcmp(output, "-") != 0 && !is_special(output))
 		return open_named(o, output);
 	err = open_stdout(o);
@@ -139,7 +139,7 @@ int outfile__open(struct outfile *o, const char *output, const struct outfile_se
 }
 
 /* For a terminal, which would obey control characters in names; files and pipes get every byte. */
-static int show_on(const char *from, int terminal)
+static int outfile_show_on(const char *from, int terminal)
 {
 	FILE *in = fopen(from, "re");
 	struct buf shown = { 0 };
@@ -164,7 +164,7 @@ static int show_on(const char *from, int terminal)
 	return err;
 }
 
-static int copy_to(const char *from, int out)
+static int outfile_copy_to(const char *from, int out)
 {
 	char piece[1 << 16];
 	int in = open(from, O_RDONLY | O_CLOEXEC), err = 0;
@@ -189,14 +189,14 @@ static int commit_copy(struct outfile *o)
 	if (out < 0)
 		err = -errno;
 	else
-		err = isatty(out) ? show_on(o->tmp, out) : copy_to(o->tmp, out);
+		err = isatty(out) ? outfile_show_on(o->tmp, out) : outfile_copy_to(o->tmp, out);
 	if (o->path && out >= 0)
 		close(out);
-	return err ? cannot_write(o->path ? o->path : "the standard output", err) : 0;
+	return err ? outfile_cannot_write(o->path ? o->path : "the standard output", err) : 0;
 }
 
 /* The number in PREFIX-N.SUFFIX, or 0. */
-static uint64_t number_of(const struct outfile *o, const char *name)
+static uint64_t outfile_number_of(const struct outfile *o, const char *name)
 {
 	size_t prefix = strlen(o->prefix);
 	uint64_t n = 0;
@@ -208,14 +208,14 @@ static uint64_t number_of(const struct outfile *o, const char *name)
 	return strcmp(name + prefix + end, o->suffix) == 0 ? n : 0;
 }
 
-static uint64_t highest(const struct outfile *o)
+static uint64_t outfile_highest(const struct outfile *o)
 {
 	uint64_t max = 0;
 	DIR *d = opendir(o->dir);
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		uint64_t n = number_of(o, e->d_name);
+		uint64_t n = outfile_number_of(o, e->d_name);
 
 		max = n > max ? n : max;
 	}
@@ -227,7 +227,7 @@ static uint64_t highest(const struct outfile *o)
 /* Never takes the name of another file: two exports at once get two numbers. */
 static int commit_numbered(struct outfile *o)
 {
-	for (uint64_t n = highest(o) + 1;; n++) {
+	for (uint64_t n = outfile_highest(o) + 1;; n++) {
 		free(o->path);
 		if (asprintf(&o->path, "%s/%s-%" PRIu64 ".%s", o->dir, o->prefix, n, o->suffix) <
 		    0) {
@@ -237,15 +237,16 @@ static int commit_numbered(struct outfile *o)
 		if (link(o->tmp, o->path) == 0)
 			return unlink(o->tmp) == 0 ? 0 : -errno;
 		if (errno == EPERM || errno == EOPNOTSUPP) /* no links on this file system */
-			return rename(o->tmp, o->path) == 0 ? 0 : cannot_write(o->path, -errno);
+			return rename(o->tmp, o->path) == 0 ? 0
+							    : outfile_cannot_write(o->path, -errno);
 		if (errno != EEXIST)
-			return cannot_write(o->path, -errno);
+			return outfile_cannot_write(o->path, -errno);
 	}
 }
 
 static int commit_named(struct outfile *o)
 {
-	return rename(o->tmp, o->path) == 0 ? 0 : cannot_write(o->path, -errno);
+	return rename(o->tmp, o->path) == 0 ? 0 : outfile_cannot_write(o->path, -errno);
 }
 
 /* As a file made by open() would have, or as the one that is replaced has. */
@@ -266,7 +267,7 @@ int outfile__commit(struct outfile *o)
 	if (!o->dir && (!o->path || is_special(o->path)))
 		return commit_copy(o); /* outfile__free() removes what was copied */
 	if (chmod(o->tmp, final_mode(o)) != 0)
-		return cannot_write(o->tmp, -errno);
+		return outfile_cannot_write(o->tmp, -errno);
 	err = o->dir ? commit_numbered(o) : commit_named(o);
 	if (!err) {
 		free(o->tmp);

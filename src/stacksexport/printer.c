@@ -16,7 +16,7 @@
 #define TEXT_WRAPPED  32 /* nor below this in a table that does not fit even so: its lines wrap */
 #define WIDTH_DEFAULT 80 /* of a terminal that does not say it: a serial line, a container's */
 
-struct column {
+struct printer_column {
 	bool right;
 	size_t width; /* of the widest cell */
 };
@@ -25,7 +25,7 @@ struct printer {
 	struct buf text; /* the cells, one after the other */
 	struct buf ends; /* size_t: where each ends in .text */
 	size_t cell_cnt, column_cnt;
-	struct column columns[];
+	struct printer_column columns[];
 };
 
 struct printer *printer__new(size_t column_cnt, const bool *right)
@@ -51,7 +51,7 @@ void printer__free(struct printer *p)
 
 void printer__cell(struct printer *p, const char *s, size_t sz)
 {
-	struct column *c = &p->columns[p->cell_cnt++ % p->column_cnt];
+	struct printer_column *c = &p->columns[p->cell_cnt++ % p->column_cnt];
 	size_t begin = p->text.sz, width;
 
 	utf8__sanitize_printable(&p->text, s, sz);
@@ -73,7 +73,7 @@ void printer__cellf(struct printer *p, const char *fmt, ...)
 }
 
 /* Takes from the widest text column, one at a time, until the table fits. False: it does not. */
-static bool shrink(const struct printer *p, size_t width, size_t text_min, size_t *widths)
+static bool printer_shrink(const struct printer *p, size_t width, size_t text_min, size_t *widths)
 {
 	size_t sum = 2 * (p->column_cnt - 1);
 
@@ -94,12 +94,12 @@ static bool shrink(const struct printer *p, size_t width, size_t text_min, size_
 	return true;
 }
 
-static void fit(const struct printer *p, size_t width, size_t *widths)
+static void printer_fit(const struct printer *p, size_t width, size_t *widths)
 {
 	if (!width)
 		width = SIZE_MAX;
-	if (!shrink(p, width, TEXT_MIN, widths))
-		shrink(p, width, TEXT_WRAPPED, widths);
+	if (!printer_shrink(p, width, TEXT_MIN, widths))
+		printer_shrink(p, width, TEXT_WRAPPED, widths);
 }
 
 /* The last column is not padded: no line ends with spaces. */
@@ -132,7 +132,7 @@ int printer__print(const struct printer *p, FILE *out, size_t width)
 		free(widths);
 		return -ENOMEM;
 	}
-	fit(p, width, widths);
+	printer_fit(p, width, widths);
 	for (size_t i = 0; i < p->cell_cnt; i++)
 		print_cell(p, i, widths[i % p->column_cnt], out);
 	free(widths);

@@ -94,7 +94,7 @@ static void *progress_thread(void *arg)
 	return arg;
 }
 
-static size_t file_count(const struct recfiles *files)
+static size_t progress_file_count(const struct recfiles *files)
 {
 	const char *paths[RECFILES_OF_PAIR];
 	size_t cnt = 0;
@@ -128,7 +128,7 @@ static void progress_name(const struct recfiles *files)
 	buf__str(&label, " ");
 	snprintf(state.what, sizeof(state.what), "reading %.*s(%zu files, %.0f MB)",
 		 (int)utf8__prefix((const char *)label.data, label.sz, LABEL_CHARACTERS),
-		 (const char *)label.data, file_count(files), files_megabytes(files));
+		 (const char *)label.data, progress_file_count(files), files_megabytes(files));
 	buf__free(&label);
 }
 

@@ -31,7 +31,7 @@ static const struct shown as_names = {
 	", lambda f: coalesce(f.name, parse_filename(f.module), '?')), ' < ')"
 };
 
-static const struct format {
+static const struct query_format {
 	const char *name;
 	const char *copy;		 /* the options of COPY; NULL: printed here */
 	bool hex;			 /* bytes as hexadecimal digits */
@@ -48,14 +48,14 @@ static const struct format {
 /* One call of the command. */
 struct query {
 	struct request request;
-	const struct format *format;
+	const struct query_format *format;
 	struct outfile out;
 	duckdb_prepared_statement prepared; /* the last statement, to know its columns */
 	struct buf sql;			    /* the same, as it is run */
 	idx_t sorted_by;		    /* a column; the number of columns: none */
 };
 
-static const struct format *format__find(const char *name)
+static const struct query_format *format__find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strcmp(formats[i].name, name) == 0)
@@ -64,7 +64,7 @@ static const struct format *format__find(const char *name)
 }
 
 /* LIST of STRUCT with a `name` and a `module`: a stack. */
-static bool is_stack(duckdb_logical_type type)
+static bool query_is_stack(duckdb_logical_type type)
 {
 	duckdb_logical_type element;
 	unsigned found = 0;
@@ -95,14 +95,14 @@ static const struct shown *shown__of(const struct query *q, idx_t column)
 		return shown;
 	if (q->format->hex && duckdb_get_type_id(type) == DUCKDB_TYPE_BLOB)
 		shown = &as_hex;
-	else if (q->format->text && is_stack(type))
+	else if (q->format->text && query_is_stack(type))
 		shown = &as_names;
 	duckdb_destroy_logical_type(&type);
 	return shown;
 }
 
 /* Finds the column of --sort. Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int find_order(struct query *q)
+static int query_find_order(struct query *q)
 {
 	const char *wanted = q->request.options->sort;
 	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared), i;
@@ -129,7 +129,7 @@ static int find_order(struct query *q)
 }
 
 /* Texts in the order of the alphabet, anything else with the largest first. */
-static void wrap_order(struct query *q)
+static void query_wrap_order(struct query *q)
 {
 	bool is_text = duckdb_prepared_statement_column_type(q->prepared, q->sorted_by) ==
 		       DUCKDB_TYPE_VARCHAR;
@@ -140,7 +140,7 @@ static void wrap_order(struct query *q)
 
 /* SELECT shown(c0) AS "name", … FROM (statement) t(c0, …): by position, as names may be the same.
  */
-static void wrap(struct query *q, const char *statement)
+static void query_wrap(struct query *q, const char *statement)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared);
 	char column[32];
@@ -168,13 +168,13 @@ static void wrap(struct query *q, const char *statement)
 	}
 	buf__str(&q->sql, ")");
 	if (q->sorted_by < cnt)
-		wrap_order(q);
+		query_wrap_order(q);
 }
 
-static void wrap_copy(struct query *q, const char *statement)
+static void query_wrap_copy(struct query *q, const char *statement)
 {
 	buf__str(&q->sql, "COPY (");
-	wrap(q, statement);
+	query_wrap(q, statement);
 	buf__str(&q->sql, ") TO ");
 	db__append_quoted(&q->sql, q->out.tmp, '\'');
 	buf__str(&q->sql, " (");
@@ -221,7 +221,7 @@ static struct printer *make_printer(const struct query *q)
 	return p;
 }
 
-static int64_t add_rows(struct printer *p, duckdb_result *result)
+static int64_t query_add_rows(struct printer *p, duckdb_result *result)
 {
 	idx_t columns = duckdb_column_count(result);
 	duckdb_data_chunk chunk;
@@ -244,7 +244,7 @@ static int64_t add_rows(struct printer *p, duckdb_result *result)
 	return cnt;
 }
 
-static int print_table(struct query *q, const struct printer *p)
+static int query_print_table(struct query *q, const struct printer *p)
 {
 	FILE *out = q->out.tmp ? fopen(q->out.tmp, "we") : stdout;
 	int err = out ? printer__print(p, out, q->out.tmp ? 0 : terminal__width(STDOUT_FILENO))
@@ -260,14 +260,14 @@ static int print_table(struct query *q, const struct printer *p)
 }
 
 /* Rows written, or -errno after reporting. */
-static int64_t table(struct query *q, duckdb_result *result)
+static int64_t query_table(struct query *q, duckdb_result *result)
 {
 	struct printer *p = make_printer(q);
-	int64_t cnt = p ? add_rows(p, result) : -ENOMEM;
+	int64_t cnt = p ? query_add_rows(p, result) : -ENOMEM;
 	int err;
 
 	progress__end();
-	err = cnt > 0 ? print_table(q, p) : 0;
+	err = cnt > 0 ? query_print_table(q, p) : 0;
 
 	if (!p)
 		log__error("out of memory");
@@ -282,15 +282,15 @@ static int run_wrapped(struct query *q, const char *statement)
 	int err;
 
 	if (q->format->copy)
-		wrap_copy(q, statement);
+		query_wrap_copy(q, statement);
 	else
-		wrap(q, statement);
+		query_wrap(q, statement);
 	buf__u8(&q->sql, 0);
 	err = buf__err(&q->sql);
 	if (!err)
 		err = db__run(&q->request.db, (const char *)q->sql.data, &result);
 	if (!err)
-		cnt = q->format->copy ? copied_rows(&result) : table(q, &result);
+		cnt = q->format->copy ? copied_rows(&result) : query_table(q, &result);
 	duckdb_destroy_result(&result);
 	if (cnt == 0)
 		return request__empty(&q->request);
@@ -303,13 +303,13 @@ static int run_wrapped(struct query *q, const char *statement)
 	return !q->out.tmp || outfile__commit(&q->out) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-static int run_last(struct query *q, const char *statement)
+static int query_run_last(struct query *q, const char *statement)
 {
 	int status;
 
 	if (db__prepare_rows(&q->request.db, statement, &q->prepared) != 0)
 		return STATUS_FAILED;
-	status = find_order(q);
+	status = query_find_order(q);
 	return status == STATUS_OK ? run_wrapped(q, statement) : status;
 }
 
@@ -323,7 +323,7 @@ static int restrict_to_reading(struct query *q, const struct statements *st)
 	return db__lock_down(&q->request.db, NULL) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
-static int run_text(struct query *q, const char *text)
+static int query_run_text(struct query *q, const char *text)
 {
 	const struct export_options *o = q->request.options;
 	struct statements st = { 0 };
@@ -334,14 +334,14 @@ static int run_text(struct query *q, const char *text)
 	if (status == STATUS_OK && db__run_but_last(&q->request.db, &st) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = run_last(q, st.sql[st.cnt - 1]);
+		status = query_run_last(q, st.sql[st.cnt - 1]);
 	statements__free(&st);
 	return status;
 }
 
 /* A table for the standard output is printed when all of it is there; everything else goes through
  * a file. */
-static int open_output(struct query *q)
+static int query_open_output(struct query *q)
 {
 	const char *output = q->request.options->output;
 	bool to_stdout = !output || strcmp(output, "-") == 0;
@@ -356,7 +356,7 @@ static int open_output(struct query *q)
 									   : STATUS_FAILED;
 }
 
-static int run(struct query *q, const struct export_options *o)
+static int query_run(struct query *q, const struct export_options *o)
 {
 	char *text = o->file ? share__read_query(o->file, "sql/tables") : strdup(o->arguments[0]);
 	int status = text ? request__open(&q->request, o) : STATUS_FAILED;
@@ -364,9 +364,9 @@ static int run(struct query *q, const struct export_options *o)
 	if (status == STATUS_OK && grouping__use(&q->request.db, o->by) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = open_output(q);
+		status = query_open_output(q);
 	if (status == STATUS_OK)
-		status = run_text(q, text);
+		status = query_run_text(q, text);
 	free(text);
 	duckdb_destroy_prepare(&q->prepared);
 	buf__free(&q->sql);
@@ -387,5 +387,5 @@ int query__run(const struct export_options *o)
 	if (!o->argument_cnt == !o->file)
 		return export_options__wrong(o, "give a query, or -f and a file with one");
 	q.request.options = o;
-	return grouping__check(o) == STATUS_OK ? run(&q, o) : STATUS_USAGE;
+	return grouping__check(o) == STATUS_OK ? query_run(&q, o) : STATUS_USAGE;
 }

@@ -194,7 +194,7 @@ struct recorded {
 	uint64_t happened, asked;
 };
 
-static void take_kind(const char *s, size_t sz, void *arg)
+static void request_take_kind(const char *s, size_t sz, void *arg)
 {
 	*(uint64_t *)arg |= sources__kind(s, sz);
 }
@@ -204,25 +204,25 @@ static void take_sources(const char *s, size_t sz, void *arg)
 	*(uint64_t *)arg |= sources__of_list(s, sz);
 }
 
-static struct recorded recorded(struct request *r)
+static struct recorded request_recorded(struct request *r)
 {
 	struct recorded have = { 0 };
 
 	if (!r->reads)
 		return have;
-	request__each_text(r, "sql/kinds.sql", take_kind, &have.happened);
+	request__each_text(r, "sql/kinds.sql", request_take_kind, &have.happened);
 	request__each_text(r, "sql/sources.sql", take_sources, &have.asked);
 	have.asked |= have.happened;
 	return have;
 }
 
-static const char *text_of(const struct buf *b)
+static const char *request_text_of(const struct buf *b)
 {
 	return buf__err(b) ? "?" : (const char *)b->data;
 }
 
 /* "postgres, nginx" */
-static void append_text(const char *s, size_t sz, void *arg)
+static void request_append_text(const char *s, size_t sz, void *arg)
 {
 	struct buf *out = arg;
 
@@ -236,11 +236,11 @@ static void say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };
 
-	request__each_text(r, "sql/commands.sql", append_text, &commands);
+	request__each_text(r, "sql/commands.sql", request_append_text, &commands);
 	buf__str(&commands, commands.sz ? "" : "none");
 	buf__u8(&commands, 0);
 	log__error("the result is empty; %scommands in %s: %s", what, r->files.label,
-		   text_of(&commands));
+		   request_text_of(&commands));
 	buf__free(&commands);
 }
 
@@ -257,12 +257,13 @@ static void say_unselected(struct request *r)
 	buf__u8(&selection, 0);
 	moment__format(start_ns, when);
 	log__error("the result is empty: %s selects no event of %s, which has %.1f s from %s",
-		   text_of(&selection), r->files.label, (double)(end_ns - start_ns) / 1e9, when);
+		   request_text_of(&selection), r->files.label, (double)(end_ns - start_ns) / 1e9,
+		   when);
 	buf__free(&selection);
 }
 
 /* What -c, -b and the selection name is not in the recording. */
-static bool say_unknown(struct request *r)
+static bool request_say_unknown(struct request *r)
 {
 	int64_t of_command = 0, of_program = 0, of_selection = 0;
 	int64_t *const fields[] = { &of_command, &of_program, &of_selection };
@@ -293,16 +294,16 @@ static bool say_quiet(const struct request *r, const struct recorded *have)
 	sources__names(&kinds, r->reads);
 	buf__u8(&kinds, 0);
 	log__error("the result is empty: %s recorded %s, but no such event occurred",
-		   r->files.label, text_of(&kinds));
+		   r->files.label, request_text_of(&kinds));
 	buf__free(&kinds);
 	return true;
 }
 
-static void say_why(struct request *r, const struct recorded *have)
+static void request_say_why(struct request *r, const struct recorded *have)
 {
 	const struct export_options *o = r->options;
 
-	if (say_unknown(r) || say_quiet(r, have))
+	if (request_say_unknown(r) || say_quiet(r, have))
 		return;
 	if (o->comm || o->binary)
 		log__error("the result is empty: %s is in %s, but none of its rows match the query",
@@ -324,27 +325,27 @@ static struct buf find_missing(const struct request *r, const struct recorded *h
 
 void request__partly(struct request *r)
 {
-	const struct recorded have = recorded(r);
+	const struct recorded have = request_recorded(r);
 	struct buf missing = find_missing(r, &have);
 
 	if (missing.sz)
 		log__warn("%s lacks some of what the query reads: %s", r->files.label,
-			  text_of(&missing));
+			  request_text_of(&missing));
 	buf__free(&missing);
 }
 
 int request__empty(struct request *r)
 {
-	const struct recorded have = recorded(r);
+	const struct recorded have = request_recorded(r);
 	struct buf missing = find_missing(r, &have);
 
 	if (missing.sz) {
 		log__error("the result is empty; the query reads events that %s lacks; record them "
 			   "with: %s",
-			   r->files.label, text_of(&missing));
-		say_unknown(r);
+			   r->files.label, request_text_of(&missing));
+		request_say_unknown(r);
 	} else {
-		say_why(r, &have);
+		request_say_why(r, &have);
 	}
 	buf__free(&missing);
 	return STATUS_FAILED;
@@ -357,6 +358,6 @@ void request__stackless(const struct request *r)
 	sources__with_stacks(&sources, r->reads);
 	buf__u8(&sources, 0);
 	log__warn("there are no stacks: the events were recorded without stacks%s%s",
-		  r->reads ? "; with stacks: " : "", text_of(&sources));
+		  r->reads ? "; with stacks: " : "", request_text_of(&sources));
 	buf__free(&sources);
 }

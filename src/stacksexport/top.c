@@ -33,7 +33,7 @@ struct top {
 	const char *by; /* what rows are by: the title of their column */
 };
 
-static int print_table(struct top *top, const char *title, const char *path)
+static int top_print_table(struct top *top, const char *title, const char *path)
 {
 	const struct top_table_options o = { .title = title,
 					     .by = top->by,
@@ -73,7 +73,7 @@ static int print_counts(struct top *top, const char *path)
 /* Columns of sql/top/recording.sql. */
 enum fact { FACT_START, FACT_END, FACT_EVENTS, FACT_STACKS, FACT_AT_ROOT, FACT_LOST, FACT_CNT };
 
-static int read_facts(struct top *top, int64_t facts[FACT_CNT])
+static int top_read_facts(struct top *top, int64_t facts[FACT_CNT])
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk = NULL;
@@ -92,7 +92,7 @@ static int read_facts(struct top *top, int64_t facts[FACT_CNT])
 }
 
 /* Percent, cut to one decimal: 100.0 means all. */
-static double percent(int64_t part, int64_t all)
+static double top_percent(int64_t part, int64_t all)
 {
 	return (double)(int64_t)(1000.0 * (double)part / (double)all) / 10;
 }
@@ -108,7 +108,7 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 		(double)(f[FACT_END] - f[FACT_START]) / 1e9, when, f[FACT_EVENTS]);
 	if (f[FACT_STACKS])
 		fprintf(top->out, "User stacks: %" PRId64 ", %.1f %% reach the root",
-			f[FACT_STACKS], percent(f[FACT_AT_ROOT], f[FACT_STACKS]));
+			f[FACT_STACKS], top_percent(f[FACT_AT_ROOT], f[FACT_STACKS]));
 	if (f[FACT_STACKS] > f[FACT_AT_ROOT]) {
 		fputs("; the others: ", top->out);
 		err = print_counts(top, "sql/top/unwinds.sql");
@@ -142,8 +142,8 @@ static int print_idle(struct top *top)
 			"Not counted: %.3f s in which threads of the kernel waited for work.\n",
 			(double)kernel_ns / 1e9);
 	if (!err && opened)
-		err = print_table(top, "WAITING FOR WORK BY FUNCTION",
-				  "sql/top/idle_functions.sql");
+		err = top_print_table(top, "WAITING FOR WORK BY FUNCTION",
+				      "sql/top/idle_functions.sql");
 	return err;
 }
 
@@ -179,27 +179,28 @@ static int print_advice(struct top *top)
 	return err;
 }
 
-static int print_by(struct top *top)
+static int top_print_by(struct top *top)
 {
 	char title[32] = "TIME BY ";
 	size_t at = strlen(title);
 
 	for (const char *by = top->by; *by && at < sizeof(title) - 1; by++)
 		title[at++] = (char)toupper((unsigned char)*by);
-	return print_table(top, title, "sql/top/commands.sql");
+	return top_print_table(top, title, "sql/top/commands.sql");
 }
 
-static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
+static int top_print_all(struct top *top, bool has_cpu, bool has_offcpu)
 {
-	int err = print_by(top);
+	int err = top_print_by(top);
 
 	if (!err && has_cpu)
-		err = print_table(top, "CPU TIME BY FUNCTION", "sql/top/cpu_functions.sql");
+		err = top_print_table(top, "CPU TIME BY FUNCTION", "sql/top/cpu_functions.sql");
 	if (!err && has_offcpu)
-		err = print_table(top, "OFF-CPU TIME BY FUNCTION", "sql/top/offcpu_functions.sql");
+		err = top_print_table(top, "OFF-CPU TIME BY FUNCTION",
+				      "sql/top/offcpu_functions.sql");
 	if (!err && has_offcpu)
-		err = print_table(top, "OFF-CPU TIME BY STATE (how threads left the CPU)",
-				  "sql/top/states.sql");
+		err = top_print_table(top, "OFF-CPU TIME BY STATE (how threads left the CPU)",
+				      "sql/top/states.sql");
 	if (!err && has_offcpu)
 		err = print_idle(top);
 	if (!err && !has_cpu)
@@ -211,7 +212,7 @@ static int print_all(struct top *top, bool has_cpu, bool has_offcpu)
 	return err;
 }
 
-static int fill(struct top *top)
+static int top_fill(struct top *top)
 {
 	struct db *db = &top->request.db;
 	const struct top_base_options options = { top->by,
@@ -219,18 +220,18 @@ static int fill(struct top *top)
 	int64_t facts[FACT_CNT] = { 0 };
 	struct top_base_rows rows;
 
-	if (top_base__samples(db, &options, &rows) != 0 || read_facts(top, facts) != 0)
+	if (top_base__samples(db, &options, &rows) != 0 || top_read_facts(top, facts) != 0)
 		return STATUS_FAILED;
 	top->request.reads = 1ull << EVENT_PROFILE | 1ull << EVENT_SWITCH;
 	if (rows.cpu == 0 && rows.offcpu == 0)
 		return request__empty(&top->request);
 	if (top_base__functions(db) != 0 || print_facts(top, facts) != 0 ||
-	    print_all(top, rows.cpu > 0, rows.offcpu > 0) != 0)
+	    top_print_all(top, rows.cpu > 0, rows.offcpu > 0) != 0)
 		return STATUS_FAILED;
 	return STATUS_OK;
 }
 
-static int print_memory(struct top *top)
+static int top_print_memory(struct top *top)
 {
 	char *text = NULL;
 	size_t sz = 0;
@@ -238,7 +239,7 @@ static int print_memory(struct top *top)
 
 	top->out = open_memstream(&text, &sz);
 	if (top->out)
-		status = fill(top);
+		status = top_fill(top);
 	else
 		log__error("out of memory");
 	if (top->out && fclose(top->out) != 0)
@@ -264,7 +265,7 @@ int top__run(const struct export_options *o)
 		return status;
 	status = request__open(&top.request, o);
 	if (status == STATUS_OK)
-		status = print_memory(&top);
+		status = top_print_memory(&top);
 	request__close(&top.request);
 	return status;
 }

@@ -21,7 +21,7 @@ int top_base__check_order(const struct export_options *o)
 }
 
 /* Runs a script that makes a table. Returns the number of its rows, or -errno. */
-static int64_t make_table(struct db *db, const char *path)
+static int64_t topbase_make_table(struct db *db, const char *path)
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk = NULL;
@@ -46,8 +46,9 @@ int top_base__samples(struct db *db, const struct top_base_options *o, struct to
 	*rows = (struct top_base_rows){ 0 };
 	if (!err)
 		err = db__set_variable(db, "grouped_by", duckdb_create_varchar(o->by));
-	rows->cpu = err < 0 ? err : make_table(db, "sql/top/cpu_samples.sql");
-	rows->offcpu = rows->cpu < 0 ? rows->cpu : make_table(db, "sql/top/offcpu_waits.sql");
+	rows->cpu = err < 0 ? err : topbase_make_table(db, "sql/top/cpu_samples.sql");
+	rows->offcpu =
+		rows->cpu < 0 ? rows->cpu : topbase_make_table(db, "sql/top/offcpu_waits.sql");
 	return rows->offcpu < 0 ? (int)rows->offcpu : 0;
 }
 
@@ -59,7 +60,7 @@ int top_base__functions(struct db *db)
 	int64_t made = 0;
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts) && made >= 0; i++)
-		made = make_table(db, scripts[i]);
+		made = topbase_make_table(db, scripts[i]);
 	return made < 0 ? (int)made : 0;
 }
 

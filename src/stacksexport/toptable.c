@@ -75,7 +75,8 @@ static int table__init(struct top_table *t, const struct top_table_options *o,
 }
 
 /* Seconds, percent or a plain number. */
-static double number(const struct top_table *t, idx_t column, const struct cells *c, idx_t row)
+static double toptable_number(const struct top_table *t, idx_t column, const struct cells *c,
+			      idx_t row)
 {
 	if (cells__is_null(c, row))
 		return 0;
@@ -84,7 +85,7 @@ static double number(const struct top_table *t, idx_t column, const struct cells
 	return (double)cells__int(c, row) / (t->unit[column] ? t->unit[column]->ns : 1);
 }
 
-static int decimals(const struct top_table *t, idx_t column, duckdb_type type)
+static int toptable_decimals(const struct top_table *t, idx_t column, duckdb_type type)
 {
 	return t->unit[column] ? t->unit[column]->decimals : type == DUCKDB_TYPE_DOUBLE ? 1 : 0;
 }
@@ -97,7 +98,8 @@ static bool has_something(const struct top_table *t, duckdb_data_chunk chunk, id
 	for (idx_t i = 0; i < t->column_cnt && !found; i++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 
-		found = t->unit[i] && t->unit[i]->adds_up && number(t, i, &c, row) >= PRINTED_MIN;
+		found = t->unit[i] && t->unit[i]->adds_up &&
+			toptable_number(t, i, &c, row) >= PRINTED_MIN;
 	}
 	return found;
 }
@@ -106,14 +108,14 @@ static void table__row(struct top_table *t, duckdb_data_chunk chunk, idx_t row, 
 {
 	for (idx_t i = 0; i < t->column_cnt; i++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
-		double n = t->number[i] ? number(t, i, &c, row) : 0;
+		double n = t->number[i] ? toptable_number(t, i, &c, row) : 0;
 		const char *s;
 		size_t sz;
 
 		t->sum[i] += n;
 		t->rest[i] += show ? 0 : n;
 		if (show && t->number[i])
-			printer__cellf(t->printer, "%.*f", decimals(t, i, c.type), n);
+			printer__cellf(t->printer, "%.*f", toptable_decimals(t, i, c.type), n);
 		if (!show || t->number[i])
 			continue;
 		s = cells__str(&c, row, &sz);
@@ -130,7 +132,8 @@ static void table__sums(struct top_table *t, duckdb_result *result, const double
 	for (idx_t i = 0; i < t->column_cnt; i++) {
 		if (t->adds_up[i])
 			printer__cellf(t->printer, "%.*f",
-				       decimals(t, i, duckdb_column_type(result, i)), sums[i]);
+				       toptable_decimals(t, i, duckdb_column_type(result, i)),
+				       sums[i]);
 		else
 			printer__cellf(t->printer, "%s", i + 1 == t->column_cnt ? word : "");
 	}

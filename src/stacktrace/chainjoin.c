@@ -9,29 +9,29 @@
 #include "base/buf.h"
 #include "base/hash.h"
 
-struct thread;
+struct chainjoin_thread;
 
 /* A pending sample. */
-struct held {
-	struct thread *thread;
-	struct held *prev, *next;     /* the list of all pending samples, in order */
-	struct held *before, *behind; /* the list of the thread */
+struct chainjoin_held {
+	struct chainjoin_thread *thread;
+	struct chainjoin_held *prev, *next;	/* the list of all pending samples, in order */
+	struct chainjoin_held *before, *behind; /* the list of the thread */
 	uint64_t cookie;
 	struct item item;
 	uint64_t kernel[]; /* the kernel part of its chain */
 };
 
 /* A thread with pending samples. */
-struct thread {
+struct chainjoin_thread {
 	uint32_t tid;
-	struct held *first;
+	struct chainjoin_held *first;
 	UT_hash_handle hh;
 };
 
 struct chain_join {
 	struct chain_join_options options;
-	struct thread *threads;
-	struct held *all;
+	struct chainjoin_thread *threads;
+	struct chainjoin_held *all;
 	size_t cnt;
 	struct buf
 		out; /* samples to attach to the current record, in the layout of struct queued */
@@ -50,17 +50,17 @@ struct chain_join *chain_join__new(const struct chain_join_options *o)
 
 /* ---- pending samples ---- */
 
-static struct thread *thread__find(struct chain_join *d, uint32_t tid)
+static struct chainjoin_thread *thread__find(struct chain_join *d, uint32_t tid)
 {
-	struct thread *t;
+	struct chainjoin_thread *t;
 
 	HASH_FIND(hh, d->threads, &tid, sizeof(tid), t);
 	return t;
 }
 
-static struct thread *thread__get(struct chain_join *d, uint32_t tid)
+static struct chainjoin_thread *thread__get(struct chain_join *d, uint32_t tid)
 {
-	struct thread *t = thread__find(d, tid);
+	struct chainjoin_thread *t = thread__find(d, tid);
 
 	if (t)
 		return t;
@@ -75,9 +75,10 @@ static struct thread *thread__get(struct chain_join *d, uint32_t tid)
 	return NULL;
 }
 
-static struct held *held__new(struct chain_join *d, const struct item *item, size_t kernel_cnt)
+static struct chainjoin_held *held__new(struct chain_join *d, const struct item *item,
+					size_t kernel_cnt)
 {
-	struct held *h = malloc(sizeof(*h) + kernel_cnt * sizeof(*h->kernel));
+	struct chainjoin_held *h = malloc(sizeof(*h) + kernel_cnt * sizeof(*h->kernel));
 
 	if (!h)
 		return NULL;
@@ -95,9 +96,9 @@ static struct held *held__new(struct chain_join *d, const struct item *item, siz
 	return h;
 }
 
-static void held__free(struct chain_join *d, struct held *h)
+static void held__free(struct chain_join *d, struct chainjoin_held *h)
 {
-	struct thread *t = h->thread;
+	struct chainjoin_thread *t = h->thread;
 
 	DL_DELETE(d->all, h);
 	DL_DELETE2(t->first, h, before, behind);
@@ -123,7 +124,7 @@ void chain_join__free(struct chain_join *d)
 
 /* Stores the user part of a lost chain: the sampled address, if it is in user space. Returns the
  * number of entries. */
-static size_t put_place(uint64_t *to, const struct item_sample *s)
+static size_t chainjoin_put_place(uint64_t *to, const struct item_sample *s)
 {
 	if (s->kernel || !s->ip)
 		return 0;
@@ -141,7 +142,7 @@ static size_t put_chain(uint64_t *to, const struct item_chain *c)
 	return marker + c->cnt;
 }
 
-static void keep_for_emit(struct chain_join *d, const struct item *item)
+static void chainjoin_keep_for_emit(struct chain_join *d, const struct item *item)
 {
 	buf__append(&d->out, item, sizeof(*item));
 	buf__append(&d->out, item->sample.chain, item->sample.chain_cnt * sizeof(uint64_t));
@@ -149,18 +150,19 @@ static void keep_for_emit(struct chain_join *d, const struct item *item)
 }
 
 /* Emits and frees a pending sample. `user` is NULL if its chain was lost. */
-static void hand_out(struct chain_join *d, struct held *h, const struct item_chain *user)
+static void chainjoin_hand_out(struct chain_join *d, struct chainjoin_held *h,
+			       const struct item_chain *user)
 {
 	struct item_sample *s = &h->item.sample;
 	uint64_t *end = d->chain + s->chain_cnt;
 
 	memcpy(d->chain, h->kernel, s->chain_cnt * sizeof(*d->chain));
 	s->chain = d->chain;
-	s->chain_cnt += user ? put_chain(end, user) : put_place(end, s);
+	s->chain_cnt += user ? put_chain(end, user) : chainjoin_put_place(end, s);
 	if (d->options.at_once)
 		d->options.take(d->options.arg, &h->item);
 	else
-		keep_for_emit(d, &h->item);
+		chainjoin_keep_for_emit(d, &h->item);
 	held__free(d, h);
 }
 
@@ -182,12 +184,12 @@ bool chain_join__hold(struct chain_join *d, const struct item *item, struct queu
 {
 	const struct item_sample *s = &item->sample;
 	size_t marker = item_sample__kernel_cnt(s);
-	struct held *h;
+	struct chainjoin_held *h;
 
 	if (marker + 1 >= s->chain_cnt || s->chain[marker] != CONTEXT_USER_DEFERRED)
 		return false;
 	if (d->cnt >= DEFERRED_MAX)
-		hand_out(d, d->all, NULL);
+		chainjoin_hand_out(d, d->all, NULL);
 	h = held__new(d, item, marker);
 	if (h)
 		h->cookie = s->chain[marker + 1];
@@ -198,11 +200,11 @@ bool chain_join__hold(struct chain_join *d, const struct item *item, struct queu
 
 void chain_join__join(struct chain_join *d, const struct item *item, struct queued *q)
 {
-	struct thread *t = thread__find(d, item->record.tid);
+	struct chainjoin_thread *t = thread__find(d, item->record.tid);
 
-	for (struct held *h = t ? t->first : NULL, *next; h; h = next) {
+	for (struct chainjoin_held *h = t ? t->first : NULL, *next; h; h = next) {
 		next = h->behind;
-		hand_out(d, h, h->cookie == item->chain.cookie ? &item->chain : NULL);
+		chainjoin_hand_out(d, h, h->cookie == item->chain.cookie ? &item->chain : NULL);
 	}
 	q->held = true;
 	put_into(d, q);
@@ -226,5 +228,5 @@ void chain_join__rest(struct chain_join *d)
 {
 	d->options.at_once = true;
 	while (d->all)
-		hand_out(d, d->all, NULL);
+		chainjoin_hand_out(d, d->all, NULL);
 }

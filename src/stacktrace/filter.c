@@ -19,7 +19,7 @@
 #define NS_PER_MS      1000000
 
 struct filter {
-	const struct options *options;
+	const struct filter_options *options;
 	const struct filter_files *files;
 	struct input *in;
 	struct output *out;
@@ -135,7 +135,7 @@ static void take_unwound(void *arg, size_t nth, const struct trace *t)
 }
 
 /* Walks all pending samples. */
-static void settle(void *arg)
+static void filter_settle(void *arg)
 {
 	struct filter *f = arg;
 	size_t cnt = f->sample_cnt;
@@ -149,7 +149,7 @@ static void settle(void *arg)
 
 /* Adds a sample to walk. Copies its chain, because the reader reuses that memory before the walk.
  */
-static void add_sample(struct filter *f, struct item_sample *s, struct queued *q)
+static void filter_add_sample(struct filter *f, struct item_sample *s, struct queued *q)
 {
 	uint64_t *kernel = f->kernel + f->kernel_cnt;
 
@@ -159,7 +159,7 @@ static void add_sample(struct filter *f, struct item_sample *s, struct queued *q
 	f->kernel_cnt += s->chain_cnt;
 	f->queued[f->sample_cnt++] = q;
 	if (f->sample_cnt == UNWINDING_MAX || f->kernel_cnt > ITEM_CHAIN_MAX)
-		settle(f);
+		filter_settle(f);
 }
 
 static void note_kernel(struct filter *f, const struct record *r)
@@ -171,7 +171,7 @@ static void note_kernel(struct filter *f, const struct record *r)
 		profile__kernel_text(f->profile, r->mmap.pgoff);
 }
 
-static void note_names(struct tally *t, const struct record *r)
+static void filter_note_names(struct tally *t, const struct record *r)
 {
 	if (r->type == RECORD_COMM && r->tid == r->tgid)
 		tally__name(t, r->tgid, r->comm.name);
@@ -180,26 +180,26 @@ static void note_names(struct tally *t, const struct record *r)
 }
 
 /* Applies a change of a process, after walking all samples before it. */
-static void apply(struct filter *f, const struct item *item)
+static void filter_apply(struct filter *f, const struct item *item)
 {
-	settle(f);
+	filter_settle(f);
 	unwinding__apply(f->unwinding, item);
 	if (item->kind != ITEM_PROCESS)
 		return;
-	note_names(f->tally, &item->record);
+	filter_note_names(f->tally, &item->record);
 	note_kernel(f, &item->record);
 }
 
-static void work(void *arg, struct queued *q)
+static void filter_work(void *arg, struct queued *q)
 {
 	struct filter *f = arg;
 	struct item *item = &f->samples[f->sample_cnt];
 
 	stream_reader__parse(f->reader, &q->raw, item);
 	if (item->kind == ITEM_PROCESS || item->kind == ITEM_OVERLAY)
-		apply(f, item);
+		filter_apply(f, item);
 	else if (item->kind == ITEM_SAMPLE && item->sample.has_stack)
-		add_sample(f, &item->sample, q);
+		filter_add_sample(f, &item->sample, q);
 	else if (item->kind == ITEM_SAMPLE)
 		take_as_it_is(f, item, q);
 	else if (item->kind == ITEM_CHAIN && f->chain_join)
@@ -208,7 +208,7 @@ static void work(void *arg, struct queued *q)
 
 /* ---- records, in stream order ---- */
 
-static void begin(struct filter *f)
+static void filter_begin(struct filter *f)
 {
 	f->began = true;
 	if (f->options->pprof)
@@ -217,7 +217,7 @@ static void begin(struct filter *f)
 	stream_writer__begin(f->writer);
 }
 
-static void emit(void *arg, const struct queued *q)
+static void filter_emit(void *arg, const struct queued *q)
 {
 	struct filter *f = arg;
 
@@ -240,16 +240,16 @@ static void emit(void *arg, const struct queued *q)
 }
 
 /* Processes the records up to that time; no earlier ones can follow. */
-static void advance(struct filter *f, uint64_t until_ns)
+static void filter_advance(struct filter *f, uint64_t until_ns)
 {
 	if (!f->began)
-		begin(f);
+		filter_begin(f);
 	queue__until(f->queue, until_ns);
 }
 
 /* ---- the stream ---- */
 
-static void report(struct filter *f, bool ended)
+static void filter_report(struct filter *f, bool ended)
 {
 	report__tick(f->report,
 		     &(struct report_facts){
@@ -265,36 +265,36 @@ static void report(struct filter *f, bool ended)
  * For a pipe, emits the records that were queued at the last tick, or all if the input is idle. So
  * a record is delayed by at most two ticks. Returns false to end the input.
  */
-static bool tick(void *arg, bool idle)
+static bool filter_tick(void *arg, bool idle)
 {
 	struct filter *f = arg;
 
 	if (f->live && f->queue && f->writer) {
-		advance(f, idle ? UINT64_MAX : f->tick_ns);
+		filter_advance(f, idle ? UINT64_MAX : f->tick_ns);
 		f->tick_ns = queue__newest(f->queue);
 		output__flush(f->out);
 	}
-	report(f, false);
+	filter_report(f, false);
 	return *f->files->interrupts <= INTERRUPTS_MAX && output__err(f->out) == 0;
 }
 
 /* Processes records that are final. A stream without round marks is assumed to be in order within
  * DISORDER_NS (one second). */
-static void pace(struct filter *f, bool round)
+static void filter_pace(struct filter *f, bool round)
 {
 	uint64_t newest_ns = queue__newest(f->queue);
 
 	if (!f->reader->rounds && newest_ns > f->round_ns + 2 * DISORDER_NS) {
-		advance(f, newest_ns - DISORDER_NS);
+		filter_advance(f, newest_ns - DISORDER_NS);
 		f->round_ns = newest_ns - DISORDER_NS;
 	}
 	if (!round)
 		return;
-	advance(f, f->round_ns);
+	filter_advance(f, f->round_ns);
 	f->round_ns = newest_ns;
 }
 
-static int write_profile(struct filter *f)
+static int filter_write_profile(struct filter *f)
 {
 	int err = profile_of(f) ? profile__write(f->profile, f->files->out) : -ENOMEM;
 
@@ -305,7 +305,7 @@ static int write_profile(struct filter *f)
 	return STATUS_FAILED;
 }
 
-static int convert(struct filter *f)
+static int filter_convert(struct filter *f)
 {
 	struct raw raw;
 
@@ -316,20 +316,20 @@ static int convert(struct filter *f)
 			continue;
 		if (queue__add(f->queue, &raw, time_ns) != 0)
 			return log__error("out of memory"), STATUS_FAILED;
-		pace(f, raw.round);
+		filter_pace(f, raw.round);
 		input__hold(f->in, queue__off(f->queue));
 	}
-	advance(f, UINT64_MAX);
+	filter_advance(f, UINT64_MAX);
 	if (f->chain_join)
 		chain_join__rest(f->chain_join);
 	if (f->options->pprof)
-		return write_profile(f);
+		return filter_write_profile(f);
 	stream_writer__end(f->writer);
 	return STATUS_OK;
 }
 
 /* Copies the input unchanged. */
-static int copy(struct filter *f)
+static int filter_copy(struct filter *f)
 {
 	const uint8_t *p;
 
@@ -383,7 +383,7 @@ static bool open_writer(struct filter *f)
 	enum format target = f->options->target;
 	struct stream_writer_options options = { target ? target : f->reader->format, f->reader,
 						 f->out };
-	struct queue_handlers handlers = { work, settle, emit, f };
+	struct queue_handlers handlers = { filter_work, filter_settle, filter_emit, f };
 
 	f->unwinding = unwinding__new(f->options, f->live);
 	if (!f->unwinding)
@@ -406,7 +406,7 @@ static bool empty_output(struct filter *f)
 	return false;
 }
 
-static int run(struct filter *f)
+static int filter_run(struct filter *f)
 {
 	enum format format = find_format(f);
 	int status = STATUS_FAILED;
@@ -414,15 +414,15 @@ static int run(struct filter *f)
 	if (format == FORMAT_UNKNOWN)
 		return STATUS_FAILED;
 	if (f->options->mode == MODE_PASSTHRU)
-		status = empty_output(f) ? copy(f) : STATUS_FAILED;
+		status = empty_output(f) ? filter_copy(f) : STATUS_FAILED;
 	else if (open_reader(f, format) && open_writer(f) && empty_output(f))
-		status = convert(f);
+		status = filter_convert(f);
 	output__flush(f->out);
 	return status;
 }
 
 /* Logs errors of the input and output files. Returns the exit status. */
-static int judge(struct filter *f, int status)
+static int filter_judge(struct filter *f, int status)
 {
 	const char *in = f->options->input ? f->options->input : "the standard input";
 	const char *out = f->options->output ? f->options->output : "the standard output";
@@ -442,7 +442,7 @@ static int judge(struct filter *f, int status)
 	return err ? STATUS_FAILED : status;
 }
 
-static void summarize(const struct filter *f)
+static void filter_summarize(const struct filter *f)
 {
 	if (f->reader && f->reader->skipped)
 		log__info("%lu records of hardware traces are left out", f->reader->skipped);
@@ -470,7 +470,7 @@ static void filter__free(struct filter *f)
 	input__free(f->in);
 }
 
-int filter__run(const struct options *o, const struct filter_files *files)
+int filter__run(const struct filter_options *o, const struct filter_files *files)
 {
 	struct filter f = { .options = o, .files = files };
 	int status = STATUS_FAILED;
@@ -481,11 +481,12 @@ int filter__run(const struct options *o, const struct filter_files *files)
 	f.report = report__new(o->status);
 	if (f.in && f.out && f.tally && f.report) {
 		f.live = input__sz(f.in) == 0;
-		input__set_tick(f.in, (unsigned)(o->latency_ns / NS_PER_MS / 2 + 1), tick, &f);
-		status = run(&f);
-		report(&f, true);
-		status = judge(&f, status);
-		summarize(&f);
+		input__set_tick(f.in, (unsigned)(o->latency_ns / NS_PER_MS / 2 + 1), filter_tick,
+				&f);
+		status = filter_run(&f);
+		filter_report(&f, true);
+		status = filter_judge(&f, status);
+		filter_summarize(&f);
 	} else {
 		log__error("out of memory");
 	}

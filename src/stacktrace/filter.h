@@ -13,6 +13,6 @@ struct filter_files {
 };
 
 /* Runs to the end of the input. Returns the exit status; errors are already logged. */
-int filter__run(const struct options *, const struct filter_files *);
+int filter__run(const struct filter_options *, const struct filter_files *);
 
 #endif

@@ -42,7 +42,7 @@ static int open_input(const char *path)
 	return fd;
 }
 
-static bool is_same_file(int in, const char *path)
+static bool main_is_same_file(int in, const char *path)
 {
 	struct stat a, b;
 
@@ -50,13 +50,13 @@ static bool is_same_file(int in, const char *path)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static int open_output(const char *path, int in)
+static int main_open_output(const char *path, int in)
 {
 	int fd;
 
 	if (!path)
 		return STDOUT_FILENO;
-	if (is_same_file(in, path)) {
+	if (main_is_same_file(in, path)) {
 		log__error("%s is also the input", path);
 		return -1;
 	}
@@ -71,7 +71,7 @@ static int open_output(const char *path, int in)
  * folders, in which each thread of perf has its own file without round marks; perf inject merges
  * them.
  */
-static int check(int in, int out, const char *name)
+static int main_check(int in, int out, const char *name)
 {
 	struct stat st;
 
@@ -91,7 +91,7 @@ static int check(int in, int out, const char *name)
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct filter_options options;
 	struct filter_files files = { .interrupts = &interrupts };
 	int status;
 
@@ -101,9 +101,9 @@ int main(int argc, char **argv)
 		log__init("stacktrace", LOG_DEBUG);
 	set_signals();
 	files.in = open_input(options.input);
-	files.out = files.in < 0 ? -1 : open_output(options.output, files.in);
+	files.out = files.in < 0 ? -1 : main_open_output(options.output, files.in);
 	if (files.in < 0 || files.out < 0)
 		return STATUS_FAILED;
-	status = check(files.in, files.out, options.input);
+	status = main_check(files.in, files.out, options.input);
 	return status ? status : filter__run(&options, &files);
 }

@@ -14,7 +14,7 @@
 #define PROCESSES_MAX 65536 /* later processes share one row */
 #define LOST_FRAMES   2
 
-struct row {
+struct outcomes_row {
 	uint32_t tgid;
 	char comm[NAME_SZ];
 	uint64_t samples, lost;
@@ -25,9 +25,9 @@ struct row {
 
 struct tally {
 	bool has_rows;
-	struct row *rows;
-	struct row *last;  /* the row looked up last, or NULL */
-	struct row others; /* processes that have no row */
+	struct outcomes_row *rows;
+	struct outcomes_row *last;  /* the row looked up last, or NULL */
+	struct outcomes_row others; /* processes that have no row */
 	struct tally_sums sums;
 };
 
@@ -53,7 +53,7 @@ struct tally *tally__new(bool rows)
 
 void tally__free(struct tally *t)
 {
-	struct row *r, *next;
+	struct outcomes_row *r, *next;
 
 	if (!t)
 		return;
@@ -64,9 +64,9 @@ void tally__free(struct tally *t)
 	free(t);
 }
 
-static struct row *row_of(struct tally *t, uint32_t tgid)
+static struct outcomes_row *outcomes_row_of(struct tally *t, uint32_t tgid)
 {
-	struct row *r = t->last;
+	struct outcomes_row *r = t->last;
 
 	if (r && r->tgid == tgid)
 		return r;
@@ -95,7 +95,7 @@ static void copy_printable(char *to, size_t sz, const char *name)
 
 void tally__name(struct tally *t, uint32_t tgid, const char *comm)
 {
-	struct row *r = t->has_rows ? row_of(t, tgid) : &t->others;
+	struct outcomes_row *r = t->has_rows ? outcomes_row_of(t, tgid) : &t->others;
 
 	if (r != &t->others)
 		copy_printable(r->comm, sizeof(r->comm), comm);
@@ -103,7 +103,7 @@ void tally__name(struct tally *t, uint32_t tgid, const char *comm)
 
 void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
 {
-	struct row *r;
+	struct outcomes_row *r;
 
 	HASH_FIND(hh, t->rows, &parent, sizeof(parent), r);
 	if (r)
@@ -132,7 +132,7 @@ static enum frame_source worst_of(const struct trace *t)
 	return worst;
 }
 
-static void add_to_row(struct row *r, const struct trace *trace, bool lost)
+static void outcomes_add_to_row(struct outcomes_row *r, const struct trace *trace, bool lost)
 {
 	r->samples++;
 	r->lost += lost;
@@ -143,7 +143,7 @@ static void add_to_row(struct row *r, const struct trace *trace, bool lost)
 }
 
 /* Returns the mapping that the stack ends in if its file could not be opened, else NULL. */
-static const struct mapping *file_wanted(const struct trace *t)
+static const struct mapping *outcomes_file_wanted(const struct trace *t)
 {
 	const struct mapping *m = t->cnt ? t->frames[t->cnt - 1].map : NULL;
 
@@ -161,10 +161,10 @@ static const struct mapping *misnamed_file(const struct trace *t)
 }
 
 /* Counts a stack that does not reach the root because of a missing or misnamed file. */
-static void add_wanted(struct tally_sums *s, const struct trace *t)
+static void outcomes_add_wanted(struct tally_sums *s, const struct trace *t)
 {
 	const struct mapping *misnamed = misnamed_file(t);
-	const struct mapping *wanted = misnamed ? NULL : file_wanted(t);
+	const struct mapping *wanted = misnamed ? NULL : outcomes_file_wanted(t);
 
 	if (misnamed && s->misnamed++ == 0)
 		copy_printable(s->misnamed_file, sizeof(s->misnamed_file), misnamed->path);
@@ -178,9 +178,9 @@ void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)
 	bool lost = !root && trace->cnt <= LOST_FRAMES;
 
 	if (!root)
-		add_wanted(&t->sums, trace);
+		outcomes_add_wanted(&t->sums, trace);
 	if (t->has_rows)
-		add_to_row(row_of(t, tgid), trace, lost);
+		outcomes_add_to_row(outcomes_row_of(t, tgid), trace, lost);
 	t->sums.samples++;
 	t->sums.to_root += root;
 	t->sums.stitched += trace->status == UNWIND_STITCHED;
@@ -197,17 +197,17 @@ const struct tally_sums *tally__sums(const struct tally *t)
 	return &t->sums;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double outcomes_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void print_row(const struct row *r, const char *name, FILE *to)
+static void outcomes_print_row(const struct outcomes_row *r, const char *name, FILE *to)
 {
 	fprintf(to,
 		"%s -- max %zu frames, received %lu samples, lost %lu samples (%.1f%%) (last %s, "
 		"worst %s)\n",
-		name, r->frames_max, r->samples, r->lost, percent(r->lost, r->samples),
+		name, r->frames_max, r->samples, r->lost, outcomes_percent(r->lost, r->samples),
 		source_names[r->last], source_names[r->worst]);
 }
 
@@ -233,20 +233,20 @@ void tally__print(const struct tally *t, FILE *to)
 	const struct tally_sums *s = &t->sums;
 	char name[NAME_SZ + 16];
 	size_t processes = 0;
-	struct row *r, *next;
+	struct outcomes_row *r, *next;
 
 	HASH_ITER (hh, t->rows, r, next) {
 		if (!r->samples)
 			continue;
 		processes++;
 		snprintf(name, sizeof(name), "%u %s", r->tgid, r->comm);
-		print_row(r, name, to);
+		outcomes_print_row(r, name, to);
 	}
 	if (t->others.samples)
-		print_row(&t->others, "others", to);
+		outcomes_print_row(&t->others, "others", to);
 	fprintf(to,
 		"TOTAL -- received %lu samples, lost %lu samples (%.1f%%), %.2f%% to the root, "
 		"%lu stitched, loaded %zu processes\n",
-		s->samples, s->lost, percent(s->lost, s->samples), percent(s->to_root, s->samples),
-		s->stitched, processes);
+		s->samples, s->lost, outcomes_percent(s->lost, s->samples),
+		outcomes_percent(s->to_root, s->samples), s->stitched, processes);
 }

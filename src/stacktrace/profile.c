@@ -70,7 +70,7 @@ void profile__kernel_text(struct profile *p, uint64_t addr)
 	p->kernel = NULL;
 }
 
-static struct frame_text text(const char *s)
+static struct frame_text profile_text(const char *s)
 {
 	return (struct frame_text){ s, strlen(s) };
 }
@@ -79,12 +79,12 @@ static struct frame_text text(const char *s)
 
 static void add_kernel_frame(struct profile *p, uint64_t place)
 {
-	struct named_frame f = { .module = text("[kernel]"), .offset = place };
+	struct named_frame f = { .module = profile_text("[kernel]"), .offset = place };
 	struct symbol s;
 
 	if (p->kernel && kallsyms__symbol(p->kernel, place, &s)) {
-		f.module = text(s.module);
-		f.name = text(s.name);
+		f.module = profile_text(s.module);
+		f.name = profile_text(s.name);
 		f.address = s.address;
 		f.offset = place - s.address;
 	}
@@ -105,7 +105,8 @@ static void add_kernel_frames(struct profile *p, const struct item_sample *s, si
 }
 
 /* Names a frame by the symbols of its file. Returns false if the file could not be opened. */
-static bool name_by_file(const struct profile *p, const struct frame *f, struct named_frame *out)
+static bool profile_name_by_file(const struct profile *p, const struct frame *f,
+				 struct named_frame *out)
 {
 	const struct mapping *m = f->map;
 	struct symbol s;
@@ -116,7 +117,7 @@ static bool name_by_file(const struct profile *p, const struct frame *f, struct 
 	out->offset = vaddr;
 	if (!workers__symbol(p->workers, m->file, vaddr, &s))
 		return true;
-	out->name = text(s.name);
+	out->name = profile_text(s.name);
 	out->address = s.address;
 	out->offset = vaddr - s.address;
 	return true;
@@ -130,14 +131,14 @@ static void name_by_process(struct profile *p, const struct frame *f, const stru
 
 	if (jit__name(p->jit, &place, NULL, s) != JIT_NAMED)
 		return;
-	out->module = text("[jit]");
-	out->name = text(s->name);
+	out->module = profile_text("[jit]");
+	out->name = profile_text(s->name);
 	out->address = s->start;
 	out->offset = place.addr - s->start;
 	out->has_file_offset = false;
 }
 
-static void hex(const struct build_id *id, char out[BUILD_ID_HEX_SZ])
+static void profile_hex(const struct build_id *id, char out[BUILD_ID_HEX_SZ])
 {
 	out[0] = '\0';
 	for (size_t i = 0; i < id->sz; i++)
@@ -146,20 +147,21 @@ static void hex(const struct build_id *id, char out[BUILD_ID_HEX_SZ])
 
 static void add_user_frame(struct profile *p, const struct frame *f, const struct item *i)
 {
-	struct named_frame out = { .module = text("[unknown]"), .offset = frame__place(f) };
+	struct named_frame out = { .module = profile_text("[unknown]"), .offset = frame__place(f) };
 	const struct mapping *m = f->map;
 	char id[BUILD_ID_HEX_SZ];
 
 	if (m) {
 		out.file_offset = frame__place(f) - m->start + m->pgoff;
 		out.has_file_offset = m->kind == MAPPING_FILE || m->kind == MAPPING_VDSO;
-		out.module = text(m->kind == MAPPING_FILE ? m->path : special_modules[m->kind]);
-		hex(&m->build_id, id);
-		out.build_id = text(id);
+		out.module =
+			profile_text(m->kind == MAPPING_FILE ? m->path : special_modules[m->kind]);
+		profile_hex(&m->build_id, id);
+		out.build_id = profile_text(id);
 		if (out.has_file_offset)
 			out.offset = out.file_offset;
 	}
-	if (m && !name_by_file(p, f, &out))
+	if (m && !profile_name_by_file(p, f, &out))
 		name_by_process(p, f, i, &out);
 	builder__frame(p->builder, &out);
 }

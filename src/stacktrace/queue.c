@@ -114,12 +114,12 @@ struct queue *queue__new(const struct queue_handlers *h)
 	return q;
 }
 
-static struct queued *entry(const struct queue *q, uint64_t idx)
+static struct queued *queue_entry(const struct queue *q, uint64_t idx)
 {
 	return &q->entries[idx & (q->cap - 1)];
 }
 
-static void release(struct queue *q, struct queued *e)
+static void queue_release(struct queue *q, struct queued *e)
 {
 	q->sz -= e->raw.sz;
 	block__put(&q->blocks, e->raw_block);
@@ -131,14 +131,14 @@ void queue__free(struct queue *q)
 	if (!q)
 		return;
 	for (; q->first < q->end; q->first++)
-		release(q, entry(q, q->first));
+		queue_release(q, queue_entry(q, q->first));
 	blocks__free(&q->blocks);
 	free(q->entries);
 	timeorder__free(&q->order);
 	free(q);
 }
 
-static int grow(struct queue *q)
+static int queue_grow(struct queue *q)
 {
 	size_t cap = q->cap ? 2 * q->cap : 1024;
 	struct queued *entries = calloc(cap, sizeof(*entries));
@@ -146,71 +146,71 @@ static int grow(struct queue *q)
 	if (!entries)
 		return -ENOMEM;
 	for (uint64_t i = q->first; i < q->end; i++)
-		entries[i & (cap - 1)] = *entry(q, i);
+		entries[i & (cap - 1)] = *queue_entry(q, i);
 	free(q->entries);
 	q->entries = entries;
 	q->cap = cap;
 	return 0;
 }
 
-static void emit_done(struct queue *q)
+static void queue_emit_done(struct queue *q)
 {
-	for (; q->first < q->end && entry(q, q->first)->done; q->first++) {
-		q->handlers.emit(q->handlers.arg, entry(q, q->first));
-		release(q, entry(q, q->first));
+	for (; q->first < q->end && queue_entry(q, q->first)->done; q->first++) {
+		q->handlers.emit(q->handlers.arg, queue_entry(q, q->first));
+		queue_release(q, queue_entry(q, q->first));
 	}
 }
 
 /* Prefetches the record `ahead` positions on in time order. */
-static void prefetch(struct queue *q, size_t ahead)
+static void queue_prefetch(struct queue *q, size_t ahead)
 {
 	const struct timeorder *o = &q->order;
 	const uint8_t *data;
 
 	if (ahead >= o->cnt - o->at)
 		return;
-	data = entry(q, o->v[o->at + ahead].idx)->raw.data;
+	data = queue_entry(q, o->v[o->at + ahead].idx)->raw.data;
 	for (size_t line = 0; line < PREFETCH_LINES; line++)
 		__builtin_prefetch(data + line * 64);
 }
 
 /* Processes up to QUEUE_BATCH records up to this time. Returns false if there were none. */
-static bool work_on_some(struct queue *q, uint64_t time_ns)
+static bool queue_work_on_some(struct queue *q, uint64_t time_ns)
 {
-	const struct waiting *w;
+	const struct timeorder_entry *w;
 	size_t cnt = 0;
 
 	for (; cnt < QUEUE_BATCH && (w = timeorder__first(&q->order)) && w->time_ns <= time_ns;
 	     cnt++) {
-		struct queued *e = entry(q, w->idx);
+		struct queued *e = queue_entry(q, w->idx);
 
-		prefetch(q, PREFETCH_AHEAD);
+		queue_prefetch(q, PREFETCH_AHEAD);
 		timeorder__step(&q->order);
 		e->done = true;
 		q->handlers.work(q->handlers.arg, e);
 	}
 	if (cnt)
 		q->handlers.settle(q->handlers.arg);
-	emit_done(q);
+	queue_emit_done(q);
 	return cnt > 0;
 }
 
 void queue__until(struct queue *q, uint64_t time_ns)
 {
-	while (work_on_some(q, time_ns))
+	while (queue_work_on_some(q, time_ns))
 		;
 }
 
 /* Halves an overfull queue. Earlier records may still follow and are then processed out of order.
  */
-static void relieve(struct queue *q)
+static void queue_relieve(struct queue *q)
 {
-	while (q->sz > QUEUE_SZ_MAX / 2 && work_on_some(q, UINT64_MAX))
+	while (q->sz > QUEUE_SZ_MAX / 2 && queue_work_on_some(q, UINT64_MAX))
 		;
 }
 
 /* Copies a record that the reader will overwrite. Returns 0 or -ENOMEM. */
-static int copy(struct queue *q, struct queued *e)
+static int queue_copy(struct queue *q, struct queued *e)
 {
 	void *to = blocks__take(&q->blocks, e->raw.sz, &e->raw_block);
 
@@ -225,22 +225,22 @@ int queue__add(struct queue *q, const struct raw *raw, uint64_t time_ns)
 {
 	struct queued e = { .raw = *raw };
 
-	if (q->end - q->first == q->cap && grow(q) != 0)
+	if (q->end - q->first == q->cap && queue_grow(q) != 0)
 		return -ENOMEM;
-	if (raw->brief && copy(q, &e) != 0)
+	if (raw->brief && queue_copy(q, &e) != 0)
 		return -ENOMEM;
 	if (raw->round) /* it has no time; 0 would sort it first */
 		time_ns = q->newest_ns;
-	if (timeorder__add(&q->order, (struct waiting){ time_ns, q->end }) != 0) {
+	if (timeorder__add(&q->order, (struct timeorder_entry){ time_ns, q->end }) != 0) {
 		block__put(&q->blocks, e.raw_block);
 		return -ENOMEM;
 	}
 	q->sz += raw->sz;
 	if (time_ns > q->newest_ns)
 		q->newest_ns = time_ns;
-	*entry(q, q->end++) = e;
+	*queue_entry(q, q->end++) = e;
 	if (q->sz > QUEUE_SZ_MAX)
-		relieve(q);
+		queue_relieve(q);
 	return 0;
 }
 
@@ -264,7 +264,7 @@ uint64_t queue__oldest(const struct queue *q)
 
 uint64_t queue__off(const struct queue *q)
 {
-	return q->first < q->end ? entry(q, q->first)->raw.off : UINT64_MAX;
+	return q->first < q->end ? queue_entry(q, q->first)->raw.off : UINT64_MAX;
 }
 
 size_t queue__sz(const struct queue *q)

@@ -63,7 +63,7 @@ static void print_json(FILE *f, const struct report_facts *facts)
 		facts->written_sz);
 }
 
-static void write_file(struct report *r, const struct report_facts *facts)
+static void report_write_file(struct report *r, const struct report_facts *facts)
 {
 	char *text = NULL;
 	size_t sz;
@@ -82,7 +82,7 @@ static void write_file(struct report *r, const struct report_facts *facts)
 	r->path = NULL;
 }
 
-static void show(const struct report_facts *facts)
+static void report_show(const struct report_facts *facts)
 {
 	char share[16] = "";
 
@@ -105,7 +105,7 @@ void report__tick(struct report *r, const struct report_facts *facts)
 		return;
 	r->said_ns = now_ns;
 	if (r->terminal)
-		show(facts);
+		report_show(facts);
 	if (r->path)
-		write_file(r, facts);
+		report_write_file(r, facts);
 }

@@ -110,7 +110,7 @@ static enum format parse_format(const char *arg, struct argp_state *state)
 	return f;
 }
 
-static void parse_target(struct options *o, const char *arg, struct argp_state *state)
+static void parse_target(struct filter_options *o, const char *arg, struct argp_state *state)
 {
 	o->pprof = strcmp(arg, "pprof") == 0;
 	o->target = format__by_name(arg);
@@ -123,14 +123,14 @@ static const char *path_or_std(const char *arg)
 	return strcmp(arg, "-") == 0 ? NULL : arg;
 }
 
-static void parse_latency(struct options *o, const char *arg, struct argp_state *state)
+static void parse_latency(struct filter_options *o, const char *arg, struct argp_state *state)
 {
 	if (parse__duration(arg, &o->latency_ns) != 0 || o->latency_ns < 1000000 ||
 	    o->latency_ns > LATENCY_MAX_NS)
 		argp_error(state, "--latency: '%s' is not a time from 1ms to 60s", arg);
 }
 
-static void print_completion(const char *shell, struct argp_state *state)
+static void stacktrace_options_print_completion(const char *shell, struct argp_state *state)
 {
 	static const struct completion_words words[] = {
 		{ "format", "perf sysprof", false },
@@ -148,9 +148,9 @@ static void print_completion(const char *shell, struct argp_state *state)
 	exit(0);
 }
 
-static error_t parse_one(int key, char *arg, struct argp_state *state)
+static error_t stacktrace_options_parse_one(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct filter_options *o = state->input;
 
 	switch (key) {
 	case 'i': o->input = path_or_std(arg); return 0;
@@ -166,7 +166,7 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
 	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
 	case KEY_STITCH: o->stitch = true; return 0;
 	case KEY_NO_SANDBOX: o->no_sandbox = true; return 0;
-	case KEY_COMPLETION: print_completion(arg, state); return 0;
+	case KEY_COMPLETION: stacktrace_options_print_completion(arg, state); return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'; name files with -i and -o", arg);
 	}
@@ -187,7 +187,7 @@ static int verbosity_of(const char *env)
 }
 
 /* Sets the target format from the suffix of the output's name. */
-static void guess_target(struct options *o)
+static void guess_target(struct filter_options *o)
 {
 	static const struct {
 		const char *end;
@@ -208,13 +208,15 @@ static void guess_target(struct options *o)
 	}
 }
 
-void filter_options__parse(struct options *o, int argc, char **argv)
+void filter_options__parse(struct filter_options *o, int argc, char **argv)
 {
-	const struct argp argp = { argp_options, parse_one, NULL, doc, NULL, NULL, NULL };
+	const struct argp argp = {
+		argp_options, stacktrace_options_parse_one, NULL, doc, NULL, NULL, NULL
+	};
 
-	*o = (struct options){ .mode = MODE_CACHING,
-			       .latency_ns = LATENCY_NS,
-			       .verbosity = verbosity_of(getenv(VERBOSE_ENV)) };
+	*o = (struct filter_options){ .mode = MODE_CACHING,
+				      .latency_ns = LATENCY_NS,
+				      .verbosity = verbosity_of(getenv(VERBOSE_ENV)) };
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	if (o->target == FORMAT_UNKNOWN && !o->pprof && o->mode != MODE_PASSTHRU)

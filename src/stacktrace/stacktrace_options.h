@@ -9,7 +9,7 @@ enum { STATUS_OK = 0, STATUS_DAMAGED = 1, STATUS_FAILED = 2, STATUS_USAGE = 64 }
 enum mode { MODE_NONE, MODE_PASSTHRU, MODE_NAIVE, MODE_CACHING, MODE_CNT };
 
 /* The strings point into argv. */
-struct options {
+struct filter_options {
 	const char *input, *output; /* NULL: stdin, stdout */
 	const char *status;	    /* a file, or NULL */
 	const char *sysroot;	    /* a folder, or NULL */
@@ -24,6 +24,6 @@ struct options {
 };
 
 /* Exits on a usage error, and after --help, --version and --completion. */
-void filter_options__parse(struct options *, int argc, char **argv);
+void filter_options__parse(struct filter_options *, int argc, char **argv);
 
 #endif

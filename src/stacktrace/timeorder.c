@@ -15,10 +15,10 @@ void timeorder__free(struct timeorder *o)
 
 /* Moves the entries to the front. Doubles the memory first if they fill more than half of it.
  * Returns 0 or -ENOMEM. */
-static int make_room(struct timeorder *o)
+static int timeorder_make_room(struct timeorder *o)
 {
 	size_t cap = o->cap ? 2 * o->cap : CAP_MIN, left = o->cnt - o->at;
-	struct waiting *v = o->v;
+	struct timeorder_entry *v = o->v;
 
 	if (o->at < o->cap / 2 || !v) {
 		v = reallocarray(o->spare, cap, sizeof(*v));
@@ -37,11 +37,11 @@ static int make_room(struct timeorder *o)
 	return 0;
 }
 
-int timeorder__add(struct timeorder *o, struct waiting w)
+int timeorder__add(struct timeorder *o, struct timeorder_entry w)
 {
 	if (o->at == o->cnt)
 		o->at = o->cnt = 0;
-	if (o->cnt == o->cap && make_room(o) != 0)
+	if (o->cnt == o->cap && timeorder_make_room(o) != 0)
 		return -ENOMEM;
 	o->unsorted |= o->cnt > o->at && w.time_ns < o->v[o->cnt - 1].time_ns;
 	o->v[o->cnt++] = w;
@@ -49,17 +49,17 @@ int timeorder__add(struct timeorder *o, struct waiting w)
 }
 
 /* Returns the end of the sorted run that starts at `at`. */
-static size_t run_end(const struct timeorder *o, size_t at)
+static size_t timeorder_run_end(const struct timeorder *o, size_t at)
 {
 	while (++at < o->cnt && o->v[at - 1].time_ns <= o->v[at].time_ns)
 		;
 	return at < o->cnt ? at : o->cnt;
 }
 
-static void merge(struct waiting *to, const struct waiting *a, const struct waiting *b,
-		  const struct waiting *end)
+static void timeorder_merge(struct timeorder_entry *to, const struct timeorder_entry *a,
+			    const struct timeorder_entry *b, const struct timeorder_entry *end)
 {
-	const struct waiting *a_end = b;
+	const struct timeorder_entry *a_end = b;
 
 	while (a < a_end && b < end)
 		*to++ = b->time_ns < a->time_ns ? *b++ : *a++;
@@ -70,13 +70,13 @@ static void merge(struct waiting *to, const struct waiting *a, const struct wait
 /* Merges each run with the next one. Returns the number of runs left. */
 static size_t merge_pairs(struct timeorder *o)
 {
-	struct waiting *sorted = o->spare, *to = sorted;
+	struct timeorder_entry *sorted = o->spare, *to = sorted;
 	size_t runs = 0;
 
 	for (size_t at = o->at, mid, end; at < o->cnt; at = end, runs++) {
-		mid = run_end(o, at);
-		end = mid < o->cnt ? run_end(o, mid) : mid;
-		merge(to, o->v + at, o->v + mid, o->v + end);
+		mid = timeorder_run_end(o, at);
+		end = mid < o->cnt ? timeorder_run_end(o, mid) : mid;
+		timeorder_merge(to, o->v + at, o->v + mid, o->v + end);
 		to += end - at;
 	}
 	o->spare = o->v;
@@ -86,7 +86,7 @@ static size_t merge_pairs(struct timeorder *o)
 	return runs;
 }
 
-const struct waiting *timeorder__first(struct timeorder *o)
+const struct timeorder_entry *timeorder__first(struct timeorder *o)
 {
 	if (o->unsorted)
 		while (merge_pairs(o) > 1)

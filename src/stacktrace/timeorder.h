@@ -11,21 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct waiting {
+struct timeorder_entry {
 	uint64_t time_ns, idx;
 };
 
 /* Initialize with zeros. */
 struct timeorder {
-	struct waiting *v, *spare; /* v[at, cnt) is queued */
+	struct timeorder_entry *v, *spare; /* v[at, cnt) is queued */
 	size_t at, cnt, cap;
 	bool unsorted;
 };
 
 void timeorder__free(struct timeorder *);
-int timeorder__add(struct timeorder *, struct waiting); /* 0 or -ENOMEM */
+int timeorder__add(struct timeorder *, struct timeorder_entry); /* 0 or -ENOMEM */
 /* Returns the earliest entry, valid until the next call, or NULL if the queue is empty. */
-const struct waiting *timeorder__first(struct timeorder *);
+const struct timeorder_entry *timeorder__first(struct timeorder *);
 void timeorder__step(struct timeorder *); /* removes the result of _first() */
 
 #endif

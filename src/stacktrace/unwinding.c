@@ -25,7 +25,7 @@
 #define STITCH_SZ	     (64u << 20) /* bytes of cached stacks */
 
 /* A sample being walked. */
-struct slot {
+struct unwinding_slot {
 	const struct item *item;
 	struct process *process; /* NULL if there is nothing to walk */
 	struct sample sample;
@@ -42,12 +42,12 @@ struct unwinding {
 	struct jit *jit;
 	bool live;
 	struct perfregs_order order; /* register order of the previous sample */
-	struct slot slots[UNWINDING_MAX];
+	struct unwinding_slot slots[UNWINDING_MAX];
 	struct walk_job jobs_of[UNWINDING_MAX]; /* for the slots being walked */
 	struct trace *traces;			/* one for each slot */
 };
 
-static bool open_finder(struct unwinding *u, const struct options *o)
+static bool open_finder(struct unwinding *u, const struct filter_options *o)
 {
 	struct finder_options options = { .sysroot = o->sysroot, .debuginfod = o->debuginfod };
 
@@ -63,7 +63,7 @@ static bool open_finder(struct unwinding *u, const struct options *o)
 
 /* Returns true if files or downloads have arrived since the walk, so that a repeated walk may get
  * further. */
-static bool has_more(void *arg, struct process *p, const struct trace *t)
+static bool unwinding_has_more(void *arg, struct process *p, const struct trace *t)
 {
 	struct unwinding *u = arg;
 	struct download_stats downloads;
@@ -77,7 +77,7 @@ static bool has_more(void *arg, struct process *p, const struct trace *t)
 	return process_table__collect(u->processes);
 }
 
-static int open_policy(struct unwinding *u, const struct options *o)
+static int open_policy(struct unwinding *u, const struct filter_options *o)
 {
 	int err = walk_policy__open(&u->policy,
 				    &(struct walk_options){ .naive = o->mode == MODE_NAIVE,
@@ -87,12 +87,12 @@ static int open_policy(struct unwinding *u, const struct options *o)
 							    .jit = u->jit });
 
 	if (!u->live)
-		u->policy.has_more = has_more;
+		u->policy.has_more = unwinding_has_more;
 	u->policy.arg = u;
 	return err;
 }
 
-static bool open_parts(struct unwinding *u, const struct options *o)
+static bool unwinding_open_parts(struct unwinding *u, const struct filter_options *o)
 {
 	struct process_options processes = { .proc = "/proc",
 					     .told = true,
@@ -122,7 +122,7 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_SCAN] = scan_task__run,
 };
 
-static bool open_workers(struct unwinding *u, const struct options *o)
+static bool open_workers(struct unwinding *u, const struct filter_options *o)
 {
 	if (geteuid() != 0 || o->no_sandbox || o->mode != MODE_CACHING)
 		return true;
@@ -130,7 +130,7 @@ static bool open_workers(struct unwinding *u, const struct options *o)
 	return u->workers;
 }
 
-struct unwinding *unwinding__new(const struct options *o, bool live)
+struct unwinding *unwinding__new(const struct filter_options *o, bool live)
 {
 	struct unwinding *u = calloc(1, sizeof(*u));
 
@@ -142,7 +142,7 @@ struct unwinding *unwinding__new(const struct options *o, bool live)
 		unwinding__free(u);
 		return NULL;
 	}
-	if (open_parts(u, o))
+	if (unwinding_open_parts(u, o))
 		return u;
 	log__error("cannot start: %s", strerror(errno));
 	unwinding__free(u);
@@ -177,7 +177,7 @@ struct jit *unwinding__jit(const struct unwinding *u)
 
 /* Applies a record. Sysprof captures have the inode but not its device, so the file is identified
  * by its path. */
-static void apply_record(struct unwinding *u, struct record r)
+static void unwinding_apply_record(struct unwinding *u, struct record r)
 {
 	if (r.type == RECORD_MMAP && r.mmap.maj == 0 && r.mmap.min == 0)
 		r.mmap.ino = 0;
@@ -188,7 +188,7 @@ static void apply_record(struct unwinding *u, struct record r)
 void unwinding__apply(struct unwinding *u, const struct item *item)
 {
 	if (item->kind == ITEM_PROCESS)
-		apply_record(u, item->record);
+		unwinding_apply_record(u, item->record);
 	if (item->kind == ITEM_OVERLAY)
 		process_table__overlay(u->processes, item->record.tgid, item->overlay.dst,
 				       item->overlay.src);
@@ -196,13 +196,13 @@ void unwinding__apply(struct unwinding *u, const struct item *item)
 
 /* ---- the walk ---- */
 
-static bool is_same_process(const struct slot *a, const struct slot *b)
+static bool is_same_process(const struct unwinding_slot *a, const struct unwinding_slot *b)
 {
 	return a->process && a->item->record.tgid == b->item->record.tgid;
 }
 
 /* Fills the slot. Fills the trace too if there is nothing to walk. */
-static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
+static void unwinding_prepare(struct unwinding *u, struct unwinding_slot *s, struct trace *t)
 {
 	const struct item_sample *sample = &s->item->sample;
 
@@ -226,18 +226,18 @@ static void prepare(struct unwinding *u, struct slot *s, struct trace *t)
  * Fills slots and returns how many samples can be walked together. Stops before a sample of an
  * unknown process: creating it may evict the process of an earlier slot if the table is full.
  */
-static size_t prepare_some(struct unwinding *u, const struct item *items, size_t cnt)
+static size_t unwinding_prepare_some(struct unwinding *u, const struct item *items, size_t cnt)
 {
 	size_t n = 0;
 
 	for (; n < cnt; n++) {
-		struct slot *s = &u->slots[n];
+		struct unwinding_slot *s = &u->slots[n];
 
 		s->item = &items[n];
 		if (n > 0 && !is_same_process(s - 1, s) &&
 		    !process_table__find(u->processes, s->item->record.tgid))
 			break;
-		prepare(u, s, &u->traces[n]);
+		unwinding_prepare(u, s, &u->traces[n]);
 	}
 	return n;
 }
@@ -257,7 +257,8 @@ static void walk_together(struct unwinding *u, size_t cnt)
 
 /* Completes a sample that the joint walk did not finish. Returns true if mappings changed, so that
  * later samples must be walked again. */
-static bool finish(struct unwinding *u, struct slot *s, struct walk_job *j, bool again)
+static bool unwinding_finish(struct unwinding *u, struct unwinding_slot *s, struct walk_job *j,
+			     bool again)
 {
 	struct walk w = { .process = s->process,
 			  .sample = &s->sample,
@@ -279,13 +280,13 @@ void unwinding__walk(struct unwinding *u, const struct item *items, size_t cnt, 
 		struct walk_job *j = u->jobs_of;
 		bool again = false;
 
-		n = prepare_some(u, items + from, cnt - from);
+		n = unwinding_prepare_some(u, items + from, cnt - from);
 		walk_together(u, n);
 		for (size_t i = 0; i < n; i++) {
 			const struct trace *t = &u->traces[i];
 
 			if (u->slots[i].process)
-				again |= finish(u, &u->slots[i], j++, again);
+				again |= unwinding_finish(u, &u->slots[i], j++, again);
 			fn(arg, from + i, t->cnt ? t : NULL);
 		}
 	}

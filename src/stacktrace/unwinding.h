@@ -13,7 +13,7 @@ struct unwinding;
 
 /* Returns NULL on failure (already logged). `live`: records arrive as they happen, so /proc can
  * supply mappings that they lack. */
-struct unwinding *unwinding__new(const struct options *, bool live);
+struct unwinding *unwinding__new(const struct filter_options *, bool live);
 void unwinding__free(struct unwinding *);
 
 /* Returns the processes that read files, or NULL; borrowed until unwinding__free(). */

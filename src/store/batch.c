@@ -63,7 +63,7 @@ size_t batch__sz(const struct batch *b)
 
 /* Sets the defaults of the rows so far to zero. The room of later rows is not touched; calloc()
  * would clear reused memory, in a quiet recording 20 MB per batch. */
-static int start(struct vector *v, const struct column *c, const struct batch *b)
+static int batch_start(struct vector *v, const struct column *c, const struct batch *b)
 {
 	size_t width = column__width(c);
 
@@ -114,7 +114,7 @@ static uint32_t any_narrow(struct fields f)
 	return any;
 }
 
-static void copy_fields(void *to, struct fields f, size_t width)
+static void batch_copy_fields(void *to, struct fields f, size_t width)
 {
 	if (width == 8)
 		for (size_t i = 0; i < f.cnt; i++)
@@ -134,7 +134,7 @@ static void copy_present(uint8_t *to, struct fields words, uint32_t bits)
 	}
 }
 
-static int append_column(struct batch *b, size_t column, const void *rows, size_t cnt)
+static int batch_append_column(struct batch *b, size_t column, const void *rows, size_t cnt)
 {
 	const struct table *t = b->table;
 	const struct column *c = &t->columns[column];
@@ -150,10 +150,10 @@ static int append_column(struct batch *b, size_t column, const void *rows, size_
 
 		if (!other)
 			return 0;
-		if (start(v, c, b) != 0)
+		if (batch_start(v, c, b) != 0)
 			return -ENOMEM;
 	}
-	copy_fields((char *)v->data + b->cnt * width, values, width);
+	batch_copy_fields((char *)v->data + b->cnt * width, values, width);
 	if (v->present)
 		copy_present(v->present + b->cnt, words, c->present);
 	return 0;
@@ -163,7 +163,7 @@ int batch__append(struct batch *b, const void *rows, size_t cnt)
 {
 	assert(cnt <= batch__room(b));
 	for (size_t i = 0; i < b->table->column_cnt; i++)
-		if (append_column(b, i, rows, cnt) != 0)
+		if (batch_append_column(b, i, rows, cnt) != 0)
 			return -ENOMEM;
 	b->cnt += cnt;
 	return 0;

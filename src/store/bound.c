@@ -5,14 +5,14 @@
 #include "store/encode.h"
 
 /* Returns the size of a prefix of at most BOUND_MAX bytes that ends with a whole character. */
-static size_t prefix(const struct leaf *l, struct string s)
+static size_t bound_prefix(const struct leaf *l, struct string s)
 {
 	return l->column->type == COLUMN_STRING ? utf8__valid(s.data, BOUND_MAX) : BOUND_MAX;
 }
 
 /* Returns whether the byte can grow by one and leave valid text: it is the last byte of a character
  * and not the largest of its length. */
-static bool can_grow(const struct leaf *l, struct string s, size_t at, size_t sz)
+static bool bound_can_grow(const struct leaf *l, struct string s, size_t at, size_t sz)
 {
 	uint8_t c = (uint8_t)s.data[at];
 
@@ -21,7 +21,7 @@ static bool can_grow(const struct leaf *l, struct string s, size_t at, size_t sz
 	return c < 0xbf && c != 0x7f && (at + 1 == sz || (s.data[at + 1] & 0xc0) != 0x80);
 }
 
-static bool whole(struct buf *out, const struct leaf *l, uint64_t value)
+static bool bound_whole(struct buf *out, const struct leaf *l, uint64_t value)
 {
 	struct string s;
 
@@ -41,10 +41,10 @@ bool bound__min(struct buf *out, const struct leaf *l, uint64_t value)
 {
 	struct string s;
 
-	if (whole(out, l, value))
+	if (bound_whole(out, l, value))
 		return true;
 	s = leaf__string(l, value);
-	buf__append(out, s.data, prefix(l, s));
+	buf__append(out, s.data, bound_prefix(l, s));
 	return false;
 }
 
@@ -53,11 +53,11 @@ bool bound__max(struct buf *out, const struct leaf *l, uint64_t value)
 	struct string s;
 	size_t sz, at;
 
-	if (whole(out, l, value))
+	if (bound_whole(out, l, value))
 		return true;
 	s = leaf__string(l, value);
-	sz = at = prefix(l, s);
-	while (at > 0 && !can_grow(l, s, at - 1, sz))
+	sz = at = bound_prefix(l, s);
+	while (at > 0 && !bound_can_grow(l, s, at - 1, sz))
 		at--;
 	buf__append(out, s.data, at ? at : s.sz);
 	if (at && !buf__err(out))

@@ -27,7 +27,7 @@ void chunk_writer__free(struct chunk_writer *w)
 
 /* ---- encoding ------------------------------------------------------------------------------- */
 
-static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
+static size_t chunk_plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
 {
 	size_t sz = cnt * column__width(l->column);
 
@@ -39,7 +39,7 @@ static size_t plain_sz(const struct leaf *l, const uint64_t *values, size_t cnt)
 /* Returns the encoding with the smallest size before compression, of those that fit the type: PLAIN
  * for few or random values, DELTA for times and sizes, DICT for repeated values. Or returns
  * -ENOMEM. */
-static int choose(struct chunk_writer *w, const struct leaf *l)
+static int chunk_choose(struct chunk_writer *w, const struct leaf *l)
 {
 	size_t cnt = l->value_cnt, best_sz, dict_sz = SIZE_MAX, sz;
 	bool bytes = column__is_bytes(l->column);
@@ -49,11 +49,11 @@ static int choose(struct chunk_writer *w, const struct leaf *l)
 	if (made < 0 || !cnt)
 		return made < 0 ? made : ENCODING_PLAIN;
 	if (made)
-		dict_sz = plain_sz(l, w->dict.keys, w->dict.cnt);
+		dict_sz = chunk_plain_sz(l, w->dict.keys, w->dict.cnt);
 	/* The length of each string alone takes more than an index. */
 	if (bytes && dict_sz <= DICT_SZ_MAX && w->dict.cnt <= cnt / 2)
 		return ENCODING_DICT;
-	best_sz = plain_sz(l, l->values, cnt);
+	best_sz = chunk_plain_sz(l, l->values, cnt);
 	if (dict_sz <= DICT_SZ_MAX && dict_sz + cnt * width / 8 < best_sz) {
 		best = ENCODING_DICT;
 		best_sz = dict_sz + cnt * width / 8;
@@ -112,7 +112,7 @@ static struct page *next_page(struct chunk_pages *p)
 	return &v[p->cnt];
 }
 
-static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding encoding)
+static int chunk_put_data(struct chunk_writer *w, const struct leaf *l, enum encoding encoding)
 {
 	struct page at = { .encoding = encoding };
 
@@ -137,7 +137,7 @@ static int put_data(struct chunk_writer *w, const struct leaf *l, enum encoding 
 
 int chunk_writer__write(struct chunk_writer *w, const struct leaf *l, struct chunk *c)
 {
-	int encoding = l->sorted ? ENCODING_DELTA : choose(w, l), err = 0;
+	int encoding = l->sorted ? ENCODING_DELTA : chunk_choose(w, l), err = 0;
 
 	if (encoding < 0)
 		return encoding;
@@ -147,6 +147,6 @@ int chunk_writer__write(struct chunk_writer *w, const struct leaf *l, struct chu
 	if (encoding == ENCODING_DICT)
 		err = page_writer__dict(&w->pages, &w->written.dict, l, &w->dict);
 	if (!err)
-		err = put_data(w, l, (enum encoding)encoding);
+		err = chunk_put_data(w, l, (enum encoding)encoding);
 	return err ? err : chunk__describe(c, l, &w->written);
 }

@@ -21,7 +21,8 @@ int32_t column__physical(const struct column *c)
 }
 
 /* Returns the page with the smallest or largest bound, or NULL if no page has a value. */
-static const struct page *extreme(const struct chunk_pages *pages, const struct leaf *l, bool max)
+static const struct page *chunkmeta_extreme(const struct chunk_pages *pages, const struct leaf *l,
+					    bool max)
 {
 	const struct page *best = NULL;
 
@@ -37,7 +38,8 @@ static const struct page *extreme(const struct chunk_pages *pages, const struct 
 
 static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_pages *pages)
 {
-	const struct page *min = extreme(pages, l, false), *max = extreme(pages, l, true);
+	const struct page *min = chunkmeta_extreme(pages, l, false),
+			  *max = chunkmeta_extreme(pages, l, true);
 	bool min_exact, max_exact;
 
 	thrift__struct(t, 12);
@@ -62,7 +64,7 @@ static void put_encodings(struct thrift *t, enum encoding encoding, bool dict)
 	thrift__item_int(t, encoding);
 }
 
-static void put_path(struct thrift *t, const struct leaf *l)
+static void chunkmeta_put_path(struct thrift *t, const struct leaf *l)
 {
 	const char *path[] = { l->list, "list", "element", l->column->name };
 	size_t from = l->list ? 0 : 3;
@@ -88,7 +90,7 @@ static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_pages *
 
 	thrift__i32(&t, 1, column__physical(l->column));
 	put_encodings(&t, encoding, pages->dict.off != 0);
-	put_path(&t, l);
+	chunkmeta_put_path(&t, l);
 	thrift__i32(&t, 4, pages->zipped ? CODEC_ZSTD : CODEC_NONE);
 	thrift__i64(&t, 5, (int64_t)l->level_cnt);
 	thrift__i64(&t, 6, (int64_t)c->raw_sz);
@@ -135,7 +137,8 @@ static bool is_ascending(const struct leaf *l, const struct chunk_pages *pages)
 	return true;
 }
 
-static void put_column_index(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
+static void chunkmeta_put_column_index(struct chunk *c, const struct leaf *l,
+				       struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->column_index);
 
@@ -182,7 +185,7 @@ int chunk__describe(struct chunk *c, const struct leaf *l, struct chunk_pages *p
 		c->stored_sz += p->stored_sz;
 	}
 	put_meta(c, l, pages);
-	put_column_index(c, l, pages);
+	chunkmeta_put_column_index(c, l, pages);
 	put_offset_index(c, pages);
 	return buf__err(&c->meta) || buf__err(&c->column_index) || buf__err(&c->offset_index) ||
 			       buf__err(&pages->bound)

@@ -16,7 +16,7 @@
 #define DIRECT_MAX (1u << 16)
 #define SLOTS_MIN  512
 
-static bool grow(uint32_t **array, size_t *cap, size_t cnt)
+static bool dict_grow(uint32_t **array, size_t *cap, size_t cnt)
 {
 	uint32_t *new;
 
@@ -42,7 +42,7 @@ void dict__free(struct dict *d)
 /* Returns the slot of a key. Ids of strings, CPUs and threads are close together: their slot is
  * their distance from the smallest one. Other keys are hashed, because addresses share their low
  * bits. */
-static size_t slot_of(const struct dict *d, uint64_t key)
+static size_t dict_slot_of(const struct dict *d, uint64_t key)
 {
 	size_t i;
 
@@ -55,7 +55,7 @@ static size_t slot_of(const struct dict *d, uint64_t key)
 }
 
 /* Empties the dictionary and chooses the kind of slots. */
-static int reset(struct dict *d, const struct leaf *l)
+static int dict_reset(struct dict *d, const struct leaf *l)
 {
 	uint64_t min = UINT64_MAX, max = 0;
 
@@ -67,13 +67,13 @@ static int reset(struct dict *d, const struct leaf *l)
 	d->min = min;
 	d->cnt = 0;
 	d->slot_cnt = d->direct ? max - min + 1 : SLOTS_MIN;
-	if (!grow(&d->slots, &d->slot_cap, d->slot_cnt))
+	if (!dict_grow(&d->slots, &d->slot_cap, d->slot_cnt))
 		return -ENOMEM;
 	memset(d->slots, 0, d->slot_cnt * sizeof(*d->slots));
 	return 0;
 }
 
-static int grow_keys(struct dict *d)
+static int dict_grow_keys(struct dict *d)
 {
 	uint64_t *keys = array__room(d->keys, d->cnt, &d->key_cap, sizeof(*keys));
 
@@ -84,30 +84,30 @@ static int grow_keys(struct dict *d)
 }
 
 /* Doubles the hashed slots, which are at most half full. */
-static int grow_slots(struct dict *d)
+static int dict_grow_slots(struct dict *d)
 {
-	if (!grow(&d->slots, &d->slot_cap, 2 * d->slot_cnt))
+	if (!dict_grow(&d->slots, &d->slot_cap, 2 * d->slot_cnt))
 		return -ENOMEM;
 	d->slot_cnt *= 2;
 	memset(d->slots, 0, d->slot_cnt * sizeof(*d->slots));
 	for (uint32_t k = 0; k < d->cnt; k++)
-		d->slots[slot_of(d, d->keys[k])] = k + 1;
+		d->slots[dict_slot_of(d, d->keys[k])] = k + 1;
 	return 0;
 }
 
 /* Returns the number of the key, or -ENOMEM. */
-static int add(struct dict *d, uint64_t key)
+static int dict_add(struct dict *d, uint64_t key)
 {
-	size_t i = slot_of(d, key);
+	size_t i = dict_slot_of(d, key);
 
 	if (d->slots[i])
 		return (int)d->slots[i] - 1;
-	if (d->cnt == d->key_cap && grow_keys(d) != 0)
+	if (d->cnt == d->key_cap && dict_grow_keys(d) != 0)
 		return -ENOMEM;
 	if (!d->direct && 2 * (size_t)d->cnt >= d->slot_cnt) {
-		if (grow_slots(d) != 0)
+		if (dict_grow_slots(d) != 0)
 			return -ENOMEM;
-		i = slot_of(d, key);
+		i = dict_slot_of(d, key);
 	}
 	d->keys[d->cnt] = key;
 	d->slots[i] = ++d->cnt;
@@ -115,7 +115,7 @@ static int add(struct dict *d, uint64_t key)
 }
 
 /* Numbers the keys in their order of appearance. Returns 1, 0 if there are too many, or -ENOMEM. */
-static int number(struct dict *d, const struct leaf *l)
+static int dict_number(struct dict *d, const struct leaf *l)
 {
 	for (size_t i = 0; i < l->value_cnt; i++) {
 		int k;
@@ -124,7 +124,7 @@ static int number(struct dict *d, const struct leaf *l)
 			d->idx[i] = d->idx[i - 1];
 			continue;
 		}
-		k = add(d, l->values[i]);
+		k = dict_add(d, l->values[i]);
 		if (k < 0)
 			return k;
 		d->idx[i] = (uint32_t)k;
@@ -139,7 +139,7 @@ struct by_value {
 	const uint64_t *keys;
 };
 
-static int cmp(const void *a, const void *b, void *arg)
+static int dict_cmp(const void *a, const void *b, void *arg)
 {
 	const struct by_value *by = arg;
 
@@ -148,13 +148,13 @@ static int cmp(const void *a, const void *b, void *arg)
 
 /* Renumbers the keys by value, so that indexes have the order of values: the bounds of a page are
  * then found among integers. */
-static int sort(struct dict *d, const struct leaf *l)
+static int dict_sort(struct dict *d, const struct leaf *l)
 {
 	struct by_value by = { l, d->keys };
 	uint32_t *perm, *rank;
 	uint64_t *keys;
 
-	if (!grow(&d->ranks, &d->rank_cap, 2 * (size_t)d->cnt))
+	if (!dict_grow(&d->ranks, &d->rank_cap, 2 * (size_t)d->cnt))
 		return -ENOMEM;
 	keys = calloc(d->key_cap, sizeof(*keys));
 	if (!keys)
@@ -163,7 +163,7 @@ static int sort(struct dict *d, const struct leaf *l)
 	rank = d->ranks + d->cnt;
 	for (uint32_t k = 0; k < d->cnt; k++)
 		perm[k] = k;
-	qsort_r(perm, d->cnt, sizeof(*perm), cmp, &by);
+	qsort_r(perm, d->cnt, sizeof(*perm), dict_cmp, &by);
 	for (uint32_t k = 0; k < d->cnt; k++) {
 		keys[k] = d->keys[perm[k]];
 		rank[perm[k]] = k;
@@ -179,7 +179,7 @@ static int sort(struct dict *d, const struct leaf *l)
  * that are not recorded. */
 static int build_of_one(struct dict *d, const struct leaf *l)
 {
-	if (add(d, d->min) < 0)
+	if (dict_add(d, d->min) < 0)
 		return -ENOMEM;
 	memset(d->idx, 0, l->value_cnt * sizeof(*d->idx));
 	return 1;
@@ -189,10 +189,10 @@ int dict__build(struct dict *d, const struct leaf *l)
 {
 	int made;
 
-	if (!grow(&d->idx, &d->idx_cap, l->value_cnt) || reset(d, l) != 0)
+	if (!dict_grow(&d->idx, &d->idx_cap, l->value_cnt) || dict_reset(d, l) != 0)
 		return -ENOMEM;
 	if (d->direct && d->slot_cnt == 1)
 		return build_of_one(d, l);
-	made = number(d, l);
-	return made == 1 && d->cnt ? sort(d, l) : made;
+	made = dict_number(d, l);
+	return made == 1 && d->cnt ? dict_sort(d, l) : made;
 }

@@ -11,7 +11,7 @@ void encode__zigzag(struct buf *out, int64_t v)
 }
 
 /* Packs cnt (a multiple of 8) values of width bits, least significant bit first. */
-static void pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned width)
+static void encode_pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned width)
 {
 	uint8_t *at = buf__extend(out, cnt * width / 8);
 	uint64_t acc = 0, le;
@@ -40,7 +40,7 @@ static void pack(struct buf *out, const uint64_t *values, size_t cnt, unsigned w
 
 /* Appends a bit-packed run, padded with zeros to a whole group; only the last run of a page may
  * need padding. */
-static void literals(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
+static void encode_literals(struct buf *out, const uint32_t *values, size_t cnt, unsigned width)
 {
 	size_t groups = (cnt + GROUP - 1) / GROUP;
 
@@ -53,13 +53,13 @@ static void literals(struct buf *out, const uint32_t *values, size_t cnt, unsign
 
 		for (size_t i = 0; i < n; i++)
 			wide[i] = values[i];
-		pack(out, wide, (n + GROUP - 1) / GROUP * GROUP, width);
+		encode_pack(out, wide, (n + GROUP - 1) / GROUP * GROUP, width);
 		values += n;
 		cnt -= n;
 	}
 }
 
-static void repeated(struct buf *out, uint32_t value, size_t cnt, unsigned width)
+static void encode_repeated(struct buf *out, uint32_t value, size_t cnt, unsigned width)
 {
 	uint32_t le = htole32(value);
 
@@ -77,7 +77,7 @@ static bool is_group_of(const uint32_t *v, uint32_t value)
 }
 
 /* Returns the number of equal values at the start, compared in whole groups as far as possible. */
-static size_t run_length(const uint32_t *v, size_t cnt)
+static size_t encode_run_length(const uint32_t *v, size_t cnt)
 {
 	size_t run = 0;
 
@@ -98,14 +98,14 @@ void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigne
 		size_t run = GROUP;
 
 		if (is_group_of(values + i, values[i])) {
-			run = run_length(values + i, cnt - i);
-			literals(out, values + start, i - start, width);
-			repeated(out, values[i], run, width);
+			run = encode_run_length(values + i, cnt - i);
+			encode_literals(out, values + start, i - start, width);
+			encode_repeated(out, values[i], run, width);
 			start = i + run;
 		}
 		i += run;
 	}
-	literals(out, values + start, cnt - start, width);
+	encode_literals(out, values + start, cnt - start, width);
 }
 
 /* ---- DELTA_BINARY_PACKED -------------------------------------------------------------------- */
@@ -114,27 +114,27 @@ void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigne
 #define MINI	   32
 #define MINIBLOCKS (BLOCK / MINI)
 
-struct block {
+struct encode_block {
 	uint64_t over[BLOCK]; /* deltas minus the smallest; zeros after the last */
 	int64_t min;
 	unsigned widths[MINIBLOCKS];
 	size_t minis; /* miniblocks with values */
 };
 
-static int64_t wrap(uint64_t v, unsigned bits)
+static int64_t encode_wrap(uint64_t v, unsigned bits)
 {
 	return bits == 32 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
 }
 
 /* Plans the block of the cnt (1…BLOCK) deltas from values[-1] on; arithmetic wraps at `bits`. */
-static void plan(struct block *b, const uint64_t *values, size_t cnt, unsigned bits)
+static void encode_plan(struct encode_block *b, const uint64_t *values, size_t cnt, unsigned bits)
 {
 	uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;
 
 	memset(b, 0, sizeof(*b));
 	b->min = INT64_MAX;
 	for (size_t i = 0; i < cnt; i++) {
-		int64_t delta = wrap(values[i] - values[(ptrdiff_t)i - 1], bits);
+		int64_t delta = encode_wrap(values[i] - values[(ptrdiff_t)i - 1], bits);
 
 		b->over[i] = (uint64_t)delta;
 		if (delta < b->min)
@@ -155,16 +155,16 @@ void encode__delta(struct buf *out, const uint64_t *values, size_t cnt, unsigned
 	buf__uleb(out, BLOCK);
 	buf__uleb(out, MINIBLOCKS);
 	buf__uleb(out, cnt);
-	encode__zigzag(out, cnt ? wrap(values[0], bits) : 0);
+	encode__zigzag(out, cnt ? encode_wrap(values[0], bits) : 0);
 	for (size_t i = 1; i < cnt; i += BLOCK) {
-		struct block b;
+		struct encode_block b;
 
-		plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
+		encode_plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
 		encode__zigzag(out, b.min);
 		for (size_t m = 0; m < MINIBLOCKS; m++)
 			buf__u8(out, (uint8_t)b.widths[m]);
 		for (size_t m = 0; m < b.minis; m++)
-			pack(out, b.over + m * MINI, MINI, b.widths[m]);
+			encode_pack(out, b.over + m * MINI, MINI, b.widths[m]);
 	}
 }
 
@@ -173,9 +173,9 @@ size_t encode__delta_sz(const uint64_t *values, size_t cnt, unsigned bits)
 	size_t sz = 4 * 10;
 
 	for (size_t i = 1; i < cnt; i += BLOCK) {
-		struct block b;
+		struct encode_block b;
 
-		plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
+		encode_plan(&b, values + i, cnt - i < BLOCK ? cnt - i : BLOCK, bits);
 		sz += 10 + MINIBLOCKS;
 		for (size_t m = 0; m < b.minis; m++)
 			sz += MINI * b.widths[m] / 8;

@@ -38,7 +38,7 @@ static void tmp_name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t
 /* ---- contents of the folder ------------------------------------------------------------------ */
 
 /* Returns the number in prefix + digits + suffix, or 0. */
-static uint32_t number(const char *name, const char *prefix, const char *suffix)
+static uint32_t folder_number(const char *name, const char *prefix, const char *suffix)
 {
 	size_t len = strlen(prefix);
 	unsigned long n;
@@ -52,7 +52,7 @@ static uint32_t number(const char *name, const char *prefix, const char *suffix)
 }
 
 /* Calls fn for each name in the folder. Returns 0 or -errno. */
-static int each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
+static int folder_each_name(int fd, void (*fn)(const char *name, void *arg), void *arg)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -80,7 +80,7 @@ struct each_batch {
 static void pass_batch(const char *name, void *arg)
 {
 	const struct each_batch *each = arg;
-	uint32_t n = number(name, prefixes[FOLDER_EVENTS], SUFFIX);
+	uint32_t n = folder_number(name, prefixes[FOLDER_EVENTS], SUFFIX);
 
 	if (n)
 		each->fn(n, each->arg);
@@ -90,7 +90,7 @@ int folder__each_batch(const struct folder *f, void (*fn)(uint32_t batch, void *
 {
 	struct each_batch each = { fn, arg };
 
-	return each_name(f->fd, pass_batch, &each);
+	return folder_each_name(f->fd, pass_batch, &each);
 }
 
 struct finished {
@@ -98,12 +98,12 @@ struct finished {
 	bool events;
 };
 
-static void count(const char *name, void *arg)
+static void folder_count(const char *name, void *arg)
 {
 	struct finished *f = arg;
 
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
-		uint32_t n = number(name, prefixes[file], SUFFIX);
+		uint32_t n = folder_number(name, prefixes[file], SUFFIX);
 
 		f->events |= n && file == FOLDER_EVENTS;
 		if (n > f->highest)
@@ -116,14 +116,15 @@ static void remove_leftover(const char *name, void *arg)
 	const struct folder *f = arg;
 
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
-		if (number(name, prefixes[file], TMP_SUFFIX) && unlinkat(f->fd, name, 0) == 0)
+		if (folder_number(name, prefixes[file], TMP_SUFFIX) &&
+		    unlinkat(f->fd, name, 0) == 0)
 			log__info("%s/%s: removed this incomplete file of an earlier recording",
 				  f->path, name);
 }
 
 static void count_folder(const char *name, void *arg)
 {
-	uint32_t n = number(name, "", ""), *highest = arg;
+	uint32_t n = folder_number(name, "", ""), *highest = arg;
 
 	if (n > *highest)
 		*highest = n;
@@ -131,7 +132,7 @@ static void count_folder(const char *name, void *arg)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int fail(const char *path, const char *what, int err)
+static int folder_fail(const char *path, const char *what, int err)
 {
 	if (err == -ELOOP)
 		what = "a symbolic link in the path belongs to another user or is dangling";
@@ -163,14 +164,14 @@ static int folder_check(const struct folder_options *o, const char *path, int fd
 	if (o->force)
 		return 0;
 	if (fstat(fd, &st) != 0)
-		return fail(path, "cannot read who owns the folder", -errno);
+		return folder_fail(path, "cannot read who owns the folder", -errno);
 	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != o->owner.uid)
 		return folder_foreign(path, &st);
 	return st.st_mode & (S_IWGRP | S_IWOTH) ? folder_shared(path, &st) : 0;
 }
 
 /* Creates the next number under root. */
-static int open_next(struct folder *f, const struct folder_options *o)
+static int folder_open_next(struct folder *f, const struct folder_options *o)
 {
 	const char *root = o->root;
 	char name[16];
@@ -179,17 +180,17 @@ static int open_next(struct folder *f, const struct folder_options *o)
 
 	f->parent = path__open_parent(root, &f->owner);
 	if (f->parent < 0)
-		return fail(root, "cannot make or open the folder of recordings", f->parent);
+		return folder_fail(root, "cannot make or open the folder of recordings", f->parent);
 	err = folder_check(o, root, f->parent);
 	if (err)
 		return err;
-	err = each_name(f->parent, count_folder, &n);
+	err = folder_each_name(f->parent, count_folder, &n);
 	do {
 		snprintf(name, sizeof(name), "%u", ++n);
 		f->fd = err ? err : path__make(f->parent, name, &f->owner);
 	} while (f->fd == -EEXIST); /* another recording created it first */
 	if (f->fd < 0)
-		return fail(root, "cannot make a folder for the recording in it", f->fd);
+		return folder_fail(root, "cannot make a folder for the recording in it", f->fd);
 	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
 }
 
@@ -197,7 +198,7 @@ static int open_given(struct folder *f, const struct folder_options *o)
 {
 	f->fd = path__open(o->dir, &f->owner);
 	if (f->fd < 0)
-		return fail(o->dir, "cannot make or open the recording's folder", f->fd);
+		return folder_fail(o->dir, "cannot make or open the recording's folder", f->fd);
 	f->path = strdup(o->dir);
 	return f->path ? folder_check(o, o->dir, f->fd) : -ENOMEM;
 }
@@ -208,7 +209,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	int err;
 
 	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
-	err = o->dir ? open_given(f, o) : open_next(f, o);
+	err = o->dir ? open_given(f, o) : folder_open_next(f, o);
 	if (err)
 		return err;
 	/* Some network file systems have no locks; then nothing prevents two writers. */
@@ -216,15 +217,15 @@ int folder__open(struct folder *f, const struct folder_options *o)
 		log__error("%s: another collector is writing a recording there", f->path);
 		return -EBUSY;
 	}
-	err = each_name(f->fd, count, &found);
+	err = folder_each_name(f->fd, folder_count, &found);
 	if (err)
-		return fail(f->path, "cannot read the folder", err);
+		return folder_fail(f->path, "cannot read the folder", err);
 	if (found.events && !o->append) {
 		log__error("%s: has a recording already; --append continues it", f->path);
 		return -EEXIST;
 	}
 	f->next = found.highest + 1;
-	return each_name(f->fd, remove_leftover, f);
+	return folder_each_name(f->fd, remove_leftover, f);
 }
 
 bool folder__remove_empty(struct folder *f)

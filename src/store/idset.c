@@ -22,7 +22,7 @@ void idset__free(struct idset *s)
 
 /* Halves the memory if the ids took less than an eighth of the slots. Returns false if it did not.
  */
-static bool shrink(struct idset *s)
+static bool idset_shrink(struct idset *s)
 {
 	size_t half = (s->mask + 1) / 2;
 	uint64_t *slots =
@@ -38,13 +38,13 @@ static bool shrink(struct idset *s)
 
 void idset__clear(struct idset *s)
 {
-	if (!shrink(s))
+	if (!idset_shrink(s))
 		memset(s->slots, 0, (s->mask + 1) * sizeof(*s->slots));
 	s->cnt = 0;
 	s->zero = false;
 }
 
-static int grow(struct idset *s)
+static int idset_grow(struct idset *s)
 {
 	struct idset bigger = { .mask = 2 * s->mask + 1 };
 
@@ -68,7 +68,7 @@ int idset__add(struct idset *s, uint64_t id)
 		s->zero = true;
 		return 0;
 	}
-	if (2 * s->cnt > s->mask && grow(s) != 0)
+	if (2 * s->cnt > s->mask && idset_grow(s) != 0)
 		return -ENOMEM;
 	i = idset__slot(s, id);
 	s->cnt += s->slots[i] == 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(struct leaf *l, size_t cnt)
+static int leaf_reserve(struct leaf *l, size_t cnt)
 {
 	l->value_cnt = l->level_cnt = 0;
 	if (cnt <= l->cap)
@@ -34,7 +34,7 @@ void leaf__free(struct leaf *l)
 }
 
 /* Moves the values that are not null together; defs has 1 or 0 for each value. */
-static size_t squeeze(uint64_t *values, const uint32_t *defs, size_t cnt)
+static size_t leaf_squeeze(uint64_t *values, const uint32_t *defs, size_t cnt)
 {
 	size_t n = 0;
 
@@ -47,7 +47,7 @@ static size_t squeeze(uint64_t *values, const uint32_t *defs, size_t cnt)
 
 int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const uint32_t *order)
 {
-	int err = reserve(l, b->cnt);
+	int err = leaf_reserve(l, b->cnt);
 
 	if (err)
 		return err;
@@ -65,7 +65,7 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 	batch__values(b, column, order, l->values);
 	if (l->column->nullable) {
 		batch__defined(b, column, order, l->defs);
-		l->value_cnt = squeeze(l->values, l->defs, b->cnt);
+		l->value_cnt = leaf_squeeze(l->values, l->defs, b->cnt);
 	}
 	for (size_t i = 0; i < b->cnt && l->column->optional; i++)
 		l->defs[i] = 1;
@@ -97,7 +97,7 @@ static void put_list_levels(struct leaf *l, const struct batch *b, const uint32_
 int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 {
 	size_t cnt = b->list->cnt;
-	int err = reserve(l, b->cnt + cnt);
+	int err = leaf_reserve(l, b->cnt + cnt);
 	uint32_t *defined = NULL;
 
 	if (err)
@@ -114,7 +114,7 @@ int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 		if (!defined)
 			return -ENOMEM;
 		batch__defined(b->list, column, NULL, defined);
-		l->value_cnt = squeeze(l->values, defined, cnt);
+		l->value_cnt = leaf_squeeze(l->values, defined, cnt);
 	}
 	put_list_levels(l, b, defined);
 	free(defined);

@@ -18,7 +18,7 @@ static bool is_sorted(const int64_t *times, size_t cnt)
 }
 
 /* One pass of a stable radix sort, by 8 bits from `shift` on. */
-static void pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigned shift)
+static void order_pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigned shift)
 {
 	size_t starts[257] = { 0 };
 
@@ -31,7 +31,7 @@ static void pass(const struct keyed *from, struct keyed *to, size_t cnt, unsigne
 }
 
 /* Fills the keys and returns the largest one. */
-static uint64_t load_keys(const int64_t *times, size_t cnt, struct keyed *keys)
+static uint64_t order_load_keys(const int64_t *times, size_t cnt, struct keyed *keys)
 {
 	int64_t min = INT64_MAX;
 	uint64_t max = 0;
@@ -62,13 +62,13 @@ uint32_t *batch__order(const struct batch *b, int *err)
 		free(order);
 		return *err = -ENOMEM, NULL;
 	}
-	max = load_keys(times, b->cnt, keys);
+	max = order_load_keys(times, b->cnt, keys);
 	from = keys;
 	to = keys + b->cnt;
 	for (unsigned shift = 0; shift < 64 && max >> shift; shift += 8) {
 		struct keyed *swap = from;
 
-		pass(from, to, b->cnt, shift);
+		order_pass(from, to, b->cnt, shift);
 		from = to;
 		to = swap;
 	}

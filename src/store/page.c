@@ -29,12 +29,12 @@ void page_writer__free(struct page_writer *w)
 	buf__free(&w->header);
 }
 
-static unsigned bits(const struct leaf *l)
+static unsigned page_bits(const struct leaf *l)
 {
 	return 8 * (unsigned)column__width(l->column);
 }
 
-static size_t plain_sz(const struct leaf *l, size_t value)
+static size_t page_plain_sz(const struct leaf *l, size_t value)
 {
 	if (!column__is_bytes(l->column))
 		return column__width(l->column);
@@ -56,7 +56,7 @@ static void cut_measured(struct page *p, const struct leaf *l)
 		rows += row;
 		if (l->max_def && l->defs[i] != l->max_def)
 			continue;
-		sz += full ? plain_sz(l, value) : column__width(l->column);
+		sz += full ? page_plain_sz(l, value) : column__width(l->column);
 		value++;
 	}
 	p->cnt = i - p->from;
@@ -66,7 +66,7 @@ static void cut_measured(struct page *p, const struct leaf *l)
 }
 
 /* Counts the values that are not null among the next cnt entries. */
-static size_t count_values(const struct leaf *l, size_t from, size_t cnt)
+static size_t page_count_values(const struct leaf *l, size_t from, size_t cnt)
 {
 	size_t values = 0;
 
@@ -83,7 +83,7 @@ static void cut_flat(struct page *p, const struct leaf *l)
 	size_t left = l->level_cnt - p->from;
 
 	p->row_cnt = p->cnt = left < PAGE_ROWS ? left : PAGE_ROWS;
-	p->value_cnt = count_values(l, p->from, p->cnt);
+	p->value_cnt = page_count_values(l, p->from, p->cnt);
 	p->values_sz = p->value_cnt * column__width(l->column);
 }
 
@@ -118,7 +118,7 @@ static void put_levels(struct buf *out, const uint32_t *levels, size_t cnt, uint
 static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *values, size_t cnt)
 {
 	if (!column__is_bytes(l->column)) {
-		encode__plain(out, values, cnt, bits(l));
+		encode__plain(out, values, cnt, page_bits(l));
 		return;
 	}
 	for (size_t i = 0; i < cnt; i++) {
@@ -145,8 +145,8 @@ static unsigned index_width(const struct page_writer *w, const struct dict *dict
 	return width <= 8 ? 1u << encode__bits(width - 1) : (width + 7) / 8 * 8;
 }
 
-static void put_values(struct page_writer *w, const struct page *p, const struct leaf *l,
-		       const struct dict *dict)
+static void page_put_values(struct page_writer *w, const struct page *p, const struct leaf *l,
+			    const struct dict *dict)
 {
 	const uint64_t *values = l->values + p->value_from;
 	unsigned width;
@@ -157,7 +157,7 @@ static void put_values(struct page_writer *w, const struct page *p, const struct
 		buf__u8(&w->body, (uint8_t)width);
 		encode__hybrid(&w->body, dict->idx + p->value_from, p->value_cnt, width);
 		break;
-	case ENCODING_DELTA: encode__delta(&w->body, values, p->value_cnt, bits(l)); break;
+	case ENCODING_DELTA: encode__delta(&w->body, values, p->value_cnt, page_bits(l)); break;
 	case ENCODING_PLAIN: put_plain(&w->body, l, values, p->value_cnt); break;
 	case ENCODING_RLE: break; /* levels only */
 	}
@@ -166,7 +166,7 @@ static void put_values(struct page_writer *w, const struct page *p, const struct
 /* ---- header and file ------------------------------------------------------------------------ */
 
 /* Sets *stored to the bytes to write: w->body itself, or its one zstd frame. */
-static int zip(struct page_writer *w, struct buf **stored)
+static int page_zip(struct page_writer *w, struct buf **stored)
 {
 	size_t n;
 
@@ -186,7 +186,7 @@ static int zip(struct page_writer *w, struct buf **stored)
 	return 0;
 }
 
-static void put_kind(struct thrift *t, const struct page *p, enum page_type type)
+static void page_put_kind(struct thrift *t, const struct page *p, enum page_type type)
 {
 	if (type == PAGE_DICT) {
 		thrift__struct(t, 7);
@@ -208,7 +208,7 @@ static int put_page(struct page_writer *w, struct page *p, enum page_type type)
 {
 	struct buf *stored;
 	struct thrift t = thrift__on(&w->header);
-	int err = zip(w, &stored);
+	int err = page_zip(w, &stored);
 
 	if (err)
 		return err;
@@ -217,7 +217,7 @@ static int put_page(struct page_writer *w, struct page *p, enum page_type type)
 	thrift__i32(&t, 2, (int32_t)w->body.sz);
 	thrift__i32(&t, 3, (int32_t)stored->sz);
 	thrift__i32(&t, 4, (int32_t)crc32_z(0, stored->data, stored->sz));
-	put_kind(&t, p, type);
+	page_put_kind(&t, p, type);
 	thrift__end(&t);
 	if (buf__err(&w->header))
 		return buf__err(&w->header);
@@ -237,7 +237,7 @@ int page_writer__data(struct page_writer *w, struct page *p, const struct leaf *
 	buf__reset(&w->body);
 	put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
 	put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);
-	put_values(w, p, l, dict);
+	page_put_values(w, p, l, dict);
 	return put_page(w, p, PAGE_DATA);
 }
 

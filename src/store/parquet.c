@@ -126,8 +126,8 @@ static int write_chunks(struct parquet *p, const struct batch *b, struct row_gro
 }
 
 /* `order`: the rows of the batch in the order in which they are written; NULL: unchanged. */
-static int write_group(struct parquet *p, const struct batch *b, const struct strings *strings,
-		       const uint32_t *order)
+static int parquet_write_group(struct parquet *p, const struct batch *b,
+			       const struct strings *strings, const uint32_t *order)
 {
 	struct row_group *g = next_group(p);
 
@@ -149,7 +149,7 @@ int parquet__write(struct parquet *p, const struct batch *b, const struct string
 	if (p->table->sorted)
 		order = batch__order(b, &err);
 	if (!err)
-		err = write_group(p, b, strings, order);
+		err = parquet_write_group(p, b, strings, order);
 	free(order);
 	return err;
 }
@@ -163,7 +163,7 @@ int parquet__write_rows(struct parquet *p, const struct batch *b, const struct s
 	if (!rows->cnt)
 		return 0;
 	some = batch__view(b, rows->cnt);
-	err = some ? write_group(p, some, strings, rows->rows) : -ENOMEM;
+	err = some ? parquet_write_group(p, some, strings, rows->rows) : -ENOMEM;
 	free(some);
 	return err;
 }
@@ -176,7 +176,7 @@ struct place {
 };
 
 /* Appends an index of a chunk and returns its place. */
-static struct place put_index(struct parquet *p, const struct buf *index)
+static struct place parquet_put_index(struct parquet *p, const struct buf *index)
 {
 	struct place at = { (int64_t)p->sink.off, (int32_t)index->sz };
 
@@ -232,7 +232,7 @@ static void put_row_group(struct thrift *t, const struct parquet *p, size_t grou
 	thrift__end(t);
 }
 
-static void put_key(struct thrift *t, const char *key, const char *value)
+static void parquet_put_key(struct thrift *t, const char *key, const char *value)
 {
 	thrift__element(t);
 	thrift__string(t, 1, key);
@@ -251,9 +251,9 @@ static void put_footer(struct parquet *p, struct buf *out, const struct place *p
 	for (size_t g = 0; g < p->group_cnt; g++)
 		put_row_group(&t, p, g, places + g * p->leaf_cnt);
 	thrift__list(&t, 5, THRIFT_STRUCT, 3);
-	put_key(&t, p->version_key, SCHEMA_VERSION);
-	put_key(&t, "stacks.version", STACKS_VERSION);
-	put_key(&t, "stacks.sources", p->sources);
+	parquet_put_key(&t, p->version_key, SCHEMA_VERSION);
+	parquet_put_key(&t, "stacks.version", STACKS_VERSION);
+	parquet_put_key(&t, "stacks.sources", p->sources);
 	thrift__string(&t, 6, "stacks version " STACKS_VERSION " (build " STACKS_VERSION ")");
 	schema__put_orders(&t, p->table);
 	thrift__end(&t);
@@ -264,10 +264,10 @@ static void put_indexes(struct parquet *p, struct place *places)
 {
 	for (size_t g = 0; g < p->group_cnt; g++)
 		for (size_t i = 0; i < p->leaf_cnt; i++)
-			*places++ = put_index(p, &p->groups[g].chunks[i].column_index);
+			*places++ = parquet_put_index(p, &p->groups[g].chunks[i].column_index);
 	for (size_t g = 0; g < p->group_cnt; g++)
 		for (size_t i = 0; i < p->leaf_cnt; i++)
-			*places++ = put_index(p, &p->groups[g].chunks[i].offset_index);
+			*places++ = parquet_put_index(p, &p->groups[g].chunks[i].offset_index);
 }
 
 int parquet__finish(struct parquet *p)

@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-static int checked(int fd)
+static int path_checked(int fd)
 {
 	return fd < 0 ? -errno : fd;
 }
@@ -29,14 +29,14 @@ int path__own(int fd, mode_t mode, const struct path_owner *owner)
 	return fchmod(fd, mode) != 0 ? -errno : 0;
 }
 
-static int make(int parent, const char *name, mode_t mode, const struct path_owner *owner)
+static int path_make(int parent, const char *name, mode_t mode, const struct path_owner *owner)
 {
 	struct stat st;
 	int fd, err = 0;
 
 	if (mkdirat(parent, name, 0700) != 0)
 		return -errno;
-	fd = checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	fd = path_checked(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0)
 		return fd;
 	/* A user with write access to the parent may have replaced the folder. */
@@ -54,7 +54,7 @@ static int make(int parent, const char *name, mode_t mode, const struct path_own
 
 int path__make(int parent, const char *name, const struct path_owner *owner)
 {
-	return make(parent, name, 0750, owner);
+	return path_make(parent, name, 0750, owner);
 }
 
 static int make_parent(int parent, const char *name)
@@ -68,12 +68,12 @@ static int make_parent(int parent, const char *name)
 	/* Only root can change owners. */
 	if (geteuid() != 0)
 		owner = (struct path_owner){ geteuid(), getegid() };
-	return make(parent, name, 0755, &owner);
+	return path_make(parent, name, 0755, &owner);
 }
 
-static int enter(int parent, const char *name, const struct path_owner *owner)
+static int path_enter(int parent, const char *name, const struct path_owner *owner)
 {
-	int fd = checked(openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+	int fd = path_checked(openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 	struct stat st;
 	int err;
 
@@ -89,11 +89,11 @@ static int enter(int parent, const char *name, const struct path_owner *owner)
 		return -ENOTDIR;
 	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != owner->uid)
 		return -ELOOP;
-	return checked(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	return path_checked(openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 /* Copies the next name of the path and moves after it. Returns false at the end. */
-static bool next_name(const char **path, char name[NAME_MAX + 1], int *err)
+static bool path_next_name(const char **path, char name[NAME_MAX + 1], int *err)
 {
 	size_t len;
 
@@ -109,39 +109,39 @@ static bool next_name(const char **path, char name[NAME_MAX + 1], int *err)
 	return true;
 }
 
-static int walk(const char *path, const struct path_owner *owner, bool last_is_parent)
+static int path_descend(const char *path, const struct path_owner *owner, bool last_is_parent)
 {
-	int at = checked(open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int at = path_checked(open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	char name[NAME_MAX + 1];
 	int err = 0, next;
 
 	if (!*path)
 		err = -ENOENT;
-	while (at >= 0 && next_name(&path, name, &err)) {
+	while (at >= 0 && path_next_name(&path, name, &err)) {
 		bool last = path[strspn(path, "/")] == '\0';
 
-		next = enter(at, name, owner);
+		next = path_enter(at, name, owner);
 		if (next == -ENOENT)
 			next = last && !last_is_parent ? path__make(at, name, owner)
 						       : make_parent(at, name);
 		if (next == -EEXIST) /* another process has created it */
-			next = enter(at, name, owner);
+			next = path_enter(at, name, owner);
 		close(at);
 		at = next;
 	}
 	if (at < 0)
 		return at;
-	next = err ? err : checked(openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	next = err ? err : path_checked(openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	close(at);
 	return next;
 }
 
 int path__open(const char *path, const struct path_owner *owner)
 {
-	return walk(path, owner, false);
+	return path_descend(path, owner, false);
 }
 
 int path__open_parent(const char *path, const struct path_owner *owner)
 {
-	return walk(path, owner, true);
+	return path_descend(path, owner, true);
 }

@@ -70,7 +70,7 @@ static struct batch *new_stacks(void)
 	(PUSH_EVENTS | PUSH_PROCESSES | PUSH_STACKS(STACKS_FIRST) | PUSH_STACKS(STACKS_REPEATED))
 
 /* A part with empty row groups and the new strings. Returns NULL after reporting. */
-static struct part *part_new(const struct recording *r, unsigned what)
+static struct part *recording_part_new(const struct recording *r, unsigned what)
 {
 	struct part *p = calloc(1, sizeof(*p));
 	bool ok = p != NULL;
@@ -97,7 +97,7 @@ static void part_swap(struct batch **a, struct batch **b)
 	*b = t;
 }
 
-static size_t part_sz(const struct part *p)
+static size_t recording_part_sz(const struct part *p)
 {
 	size_t sz = p->events ? batch__sz(p->events) : 0;
 
@@ -108,9 +108,9 @@ static size_t part_sz(const struct part *p)
 }
 
 /* Hands row groups over and puts new ones in their place. 0 or -ENOMEM, then nothing changed. */
-static int push(struct recording *r, unsigned what, struct strtab *fresh)
+static int recording_push(struct recording *r, unsigned what, struct strtab *fresh)
 {
-	struct part *p = part_new(r, what);
+	struct part *p = recording_part_new(r, what);
 
 	if (!p)
 		return -ENOMEM;
@@ -121,7 +121,7 @@ static int push(struct recording *r, unsigned what, struct strtab *fresh)
 	for (int i = 0; i < STACKS_CNT; i++)
 		if (what & PUSH_STACKS(i))
 			part_swap(&p->stacks[i], &r->stacks[i]);
-	p->sz = part_sz(p);
+	p->sz = recording_part_sz(p);
 	r->strings_taken = strtab__cnt(r->strings);
 	if (fresh) {
 		p->last = r->strings;
@@ -191,7 +191,7 @@ int recording__add_stack(struct recording *r, uint64_t stack_id, const struct ro
 	if (cnt > RECORDING_FRAMES_MAX)
 		return -E2BIG;
 	if (!batch__room(r->stacks[of]) || batch__room(r->stacks[of]->list) < cnt)
-		err = push(r, PUSH_STACKS(of), NULL);
+		err = recording_push(r, PUSH_STACKS(of), NULL);
 	if (!err)
 		err = batch__append_list(r->stacks[of], &row, frames, cnt);
 	if (!err)
@@ -236,7 +236,7 @@ const char *recording__str(const struct recording *r, uint32_t id, size_t *sz)
 }
 
 /* Converts the current rows to columns; passes a full row group of events to the writer. */
-static int settle(struct recording *r)
+static int recording_settle(struct recording *r)
 {
 	int err = batch__append(r->events, r->rows, r->row_cnt);
 
@@ -245,7 +245,7 @@ static int settle(struct recording *r)
 	r->row_cnt = 0;
 	if (batch__room(r->events))
 		return 0;
-	err = push(r, PUSH_EVENTS, NULL);
+	err = recording_push(r, PUSH_EVENTS, NULL);
 	r->groups += !err;
 	return err;
 }
@@ -253,7 +253,7 @@ static int settle(struct recording *r)
 int recording__add(struct recording *r, const struct row *row)
 {
 	bool full = r->row_cnt == BLOCK || r->row_cnt == batch__room(r->events);
-	int err = full ? settle(r) : 0;
+	int err = full ? recording_settle(r) : 0;
 
 	if (err)
 		return err;
@@ -264,19 +264,19 @@ int recording__add(struct recording *r, const struct row *row)
 
 int recording__add_process(struct recording *r, const struct process_row *row)
 {
-	int err = batch__room(r->processes) ? 0 : push(r, PUSH_PROCESSES, NULL);
+	int err = batch__room(r->processes) ? 0 : recording_push(r, PUSH_PROCESSES, NULL);
 
 	return err ? err : batch__append(r->processes, row, 1);
 }
 
-static int close_batch(struct recording *r)
+static int recording_close_batch(struct recording *r)
 {
-	int err = settle(r);
+	int err = recording_settle(r);
 	bool is_dropped =
 		!r->groups && !r->events->cnt; /* the writer drops stacks without events */
 	struct strtab *fresh = err ? NULL : strtab__new();
 
-	if (!fresh || push(r, PUSH_ALL, fresh) != 0) {
+	if (!fresh || recording_push(r, PUSH_ALL, fresh) != 0) {
 		strtab__free(fresh);
 		return -ENOMEM;
 	}
@@ -289,12 +289,12 @@ static int close_batch(struct recording *r)
 	return 0;
 }
 
-static bool is_old(const struct recording *r, uint64_t now_ns)
+static bool recording_is_old(const struct recording *r, uint64_t now_ns)
 {
 	return r->since_ns && now_ns - r->since_ns >= r->batch_ns;
 }
 
-static bool is_full(const struct recording *r)
+static bool recording_is_full(const struct recording *r)
 {
 	return r->triggered || r->groups >= r->groups_per_file ||
 	       strtab__sz(r->strings) >= STRINGS_SZ_MAX;
@@ -309,19 +309,19 @@ bool recording__due(const struct recording *r, uint64_t now_ns)
 {
 	bool fills = r->row_cnt == batch__room(r->events) && r->groups + 1 >= r->groups_per_file;
 
-	return is_old(r, now_ns) || is_full(r) || fills;
+	return recording_is_old(r, now_ns) || recording_is_full(r) || fills;
 }
 
 int recording__tick(struct recording *r, uint64_t now_ns)
 {
-	bool old = is_old(r, now_ns);
+	bool old = recording_is_old(r, now_ns);
 	bool empty = recording__is_empty(r);
-	int err = r->row_cnt == batch__room(r->events) ? settle(r) : 0;
+	int err = r->row_cnt == batch__room(r->events) ? recording_settle(r) : 0;
 
 	if (!r->triggered && (!r->since_ns || (old && empty))) {
 		r->since_ns = now_ns;
-	} else if (!err && (old || is_full(r))) {
-		err = close_batch(r);
+	} else if (!err && (old || recording_is_full(r))) {
+		err = recording_close_batch(r);
 		r->since_ns = now_ns;
 	}
 	return err ? err : writer__wait(r->writer, PARTS_MAX);
@@ -344,7 +344,7 @@ void recording__drop_batch(struct recording *r)
 
 int recording__finish(struct recording *r)
 {
-	int err = r->finished ? 0 : close_batch(r), write_err;
+	int err = r->finished ? 0 : recording_close_batch(r), write_err;
 
 	r->finished = true;
 	write_err = writer__stop(r->writer);
@@ -359,8 +359,8 @@ bool recording__removed(const struct recording *r)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static int begin(struct recording *r, const struct recording_options *o,
-		 const struct parquet_options *parquet)
+static int recording_begin(struct recording *r, const struct recording_options *o,
+			   const struct parquet_options *parquet)
 {
 	int err = idset__init(&r->ids);
 
@@ -383,7 +383,7 @@ static int begin(struct recording *r, const struct recording_options *o,
 	return 0;
 }
 
-static int check(const struct recording_options *o, struct parquet_options *parquet)
+static int recording_check(const struct recording_options *o, struct parquet_options *parquet)
 {
 	if (parquet__parse_compression(o->compression, &parquet->zstd_level) != 0) {
 		log__error("compression '%s' is not zstd(1) ... zstd(22) or none", o->compression);
@@ -406,7 +406,7 @@ struct recording *recording__new(const struct recording_options *o)
 					.owner = { o->owner_uid, o->owner_gid } };
 	struct parquet_options parquet = { .sources = o->sources ? o->sources : "" };
 	struct recording *r;
-	int err = check(o, &parquet);
+	int err = recording_check(o, &parquet);
 
 	if (err)
 		return errno = -err, NULL;
@@ -419,7 +419,7 @@ struct recording *recording__new(const struct recording_options *o)
 	r->generation = 1;
 	err = folder__open(&r->folder, &where);
 	if (!err) {
-		err = begin(r, o, &parquet);
+		err = recording_begin(r, o, &parquet);
 		if (err)
 			log__error("cannot begin a recording: %s", strerror(-err));
 	}

@@ -74,7 +74,7 @@ static void kept_batches_read(struct kept_batches *k)
 		qsort(k->list, k->cnt, sizeof(*k->list), kept_batch_compare);
 }
 
-static bool has_room(const struct kept_batches *k)
+static bool retention_has_room(const struct kept_batches *k)
 {
 	struct statvfs fs;
 
@@ -82,7 +82,7 @@ static bool has_room(const struct kept_batches *k)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= 2 * k->largest_sz;
 }
 
-static bool is_too_old(const struct kept_batches *k, const struct kept_batch *b)
+static bool retention_is_too_old(const struct kept_batches *k, const struct kept_batch *b)
 {
 	struct timespec now;
 
@@ -104,7 +104,7 @@ static uint64_t max_sz_of(const struct retention *keep, const struct folder *f)
 
 static bool is_surplus(const struct kept_batches *k, const struct kept_batch *b)
 {
-	return is_too_old(k, b) || k->sz > k->max_sz || !has_room(k);
+	return retention_is_too_old(k, b) || k->sz > k->max_sz || !retention_has_room(k);
 }
 
 /* Removes the events first: a reader leaves out a batch that lacks them. Returns 0 or -errno. */

@@ -19,7 +19,7 @@ static void put_group(struct thrift *t, const char *name, enum repetition rep, s
 	thrift__i32(t, 5, (int32_t)children);
 }
 
-static void put_column(struct thrift *t, const struct column *c)
+static void schema_put_column(struct thrift *t, const struct column *c)
 {
 	thrift__element(t);
 	thrift__i32(t, 1, column__physical(c));
@@ -42,14 +42,14 @@ static void put_column(struct thrift *t, const struct column *c)
 	thrift__end(t);
 }
 
-static void put_columns(struct thrift *t, const struct table *table)
+static void schema_put_columns(struct thrift *t, const struct table *table)
 {
 	for (size_t i = 0; i < table->column_cnt; i++)
-		put_column(t, &table->columns[i]);
+		schema_put_column(t, &table->columns[i]);
 }
 
 /* Writes the three-level form, with fixed inner names (parquet-format, LogicalTypes.md, Lists). */
-static void put_list(struct thrift *t, const struct table *table)
+static void schema_put_list(struct thrift *t, const struct table *table)
 {
 	put_group(t, table->list_name, REQUIRED, 1);
 	thrift__i32(t, 6, CONVERTED_LIST);
@@ -61,7 +61,7 @@ static void put_list(struct thrift *t, const struct table *table)
 	thrift__end(t);
 	put_group(t, "element", REQUIRED, table->list->column_cnt);
 	thrift__end(t);
-	put_columns(t, table->list);
+	schema_put_columns(t, table->list);
 }
 
 void schema__put(struct thrift *t, const struct table *table)
@@ -74,9 +74,9 @@ void schema__put(struct thrift *t, const struct table *table)
 	thrift__string(t, 4, table->name);
 	thrift__i32(t, 5, (int32_t)children);
 	thrift__end(t);
-	put_columns(t, table);
+	schema_put_columns(t, table);
 	if (table->list)
-		put_list(t, table);
+		schema_put_list(t, table);
 }
 
 size_t schema__leaf_cnt(const struct table *table)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct string *grow(struct strings *s, size_t cnt)
+static struct string *strings_grow(struct strings *s, size_t cnt)
 {
 	struct string *v = reallocarray(s->v, s->cnt + cnt + 1, sizeof(*v));
 
@@ -19,7 +19,7 @@ static struct string *grow(struct strings *s, size_t cnt)
 int strings__take(struct strings *s, const struct strtab *tab, size_t from)
 {
 	size_t cnt = strtab__cnt(tab) - from;
-	struct string *v = grow(s, cnt);
+	struct string *v = strings_grow(s, cnt);
 
 	if (!v)
 		return -ENOMEM;
@@ -30,7 +30,7 @@ int strings__take(struct strings *s, const struct strtab *tab, size_t from)
 
 int strings__append(struct strings *s, const struct strings *from)
 {
-	struct string *v = grow(s, from->cnt);
+	struct string *v = strings_grow(s, from->cnt);
 
 	if (!v)
 		return -ENOMEM;

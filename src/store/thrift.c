@@ -6,7 +6,7 @@
 
 #include "store/encode.h"
 
-static void field(struct thrift *t, int id, enum thrift_type type)
+static void thrift_field(struct thrift *t, int id, enum thrift_type type)
 {
 	int delta = id - t->last[t->depth];
 
@@ -22,36 +22,36 @@ struct thrift thrift__on(struct buf *out)
 
 void thrift__bool(struct thrift *t, int id, bool v)
 {
-	field(t, id, v ? THRIFT_TRUE : THRIFT_FALSE);
+	thrift_field(t, id, v ? THRIFT_TRUE : THRIFT_FALSE);
 }
 
 void thrift__i8(struct thrift *t, int id, int8_t v)
 {
-	field(t, id, THRIFT_I8);
+	thrift_field(t, id, THRIFT_I8);
 	buf__u8(t->out, (uint8_t)v);
 }
 
 void thrift__i16(struct thrift *t, int id, int16_t v)
 {
-	field(t, id, THRIFT_I16);
+	thrift_field(t, id, THRIFT_I16);
 	encode__zigzag(t->out, v);
 }
 
 void thrift__i32(struct thrift *t, int id, int32_t v)
 {
-	field(t, id, THRIFT_I32);
+	thrift_field(t, id, THRIFT_I32);
 	encode__zigzag(t->out, v);
 }
 
 void thrift__i64(struct thrift *t, int id, int64_t v)
 {
-	field(t, id, THRIFT_I64);
+	thrift_field(t, id, THRIFT_I64);
 	encode__zigzag(t->out, v);
 }
 
 void thrift__binary(struct thrift *t, int id, const void *data, size_t sz)
 {
-	field(t, id, THRIFT_BINARY);
+	thrift_field(t, id, THRIFT_BINARY);
 	thrift__item_binary(t, data, sz);
 }
 
@@ -62,7 +62,7 @@ void thrift__string(struct thrift *t, int id, const char *s)
 
 void thrift__struct(struct thrift *t, int id)
 {
-	field(t, id, THRIFT_STRUCT);
+	thrift_field(t, id, THRIFT_STRUCT);
 	thrift__element(t);
 }
 
@@ -81,13 +81,13 @@ void thrift__empty(struct thrift *t, int id)
 
 void thrift__encoded(struct thrift *t, int id, const struct buf *body)
 {
-	field(t, id, THRIFT_STRUCT);
+	thrift_field(t, id, THRIFT_STRUCT);
 	buf__append(t->out, body->data, body->sz);
 }
 
 void thrift__list(struct thrift *t, int id, enum thrift_type type, size_t cnt)
 {
-	field(t, id, THRIFT_LIST);
+	thrift_field(t, id, THRIFT_LIST);
 	buf__u8(t->out, (uint8_t)((cnt < 15 ? cnt << 4 : 0xf0) | (size_t)type));
 	if (cnt >= 15)
 		buf__uleb(t->out, cnt);

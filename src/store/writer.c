@@ -16,7 +16,7 @@
 #include "store/parquet.h"
 
 /* A file of the current batch. */
-struct output {
+struct writer_output {
 	int fd; /* -1: not started */
 	struct parquet *parquet;
 	uint64_t counted; /* its bytes that the statistics include; 0 after publishing */
@@ -27,7 +27,7 @@ struct writer {
 	struct flight *flight; /* NULL: all batches are written */
 	struct parquet_options options;
 	/* used by the thread only: */
-	struct output outputs[FOLDER_FILE_CNT];
+	struct writer_output outputs[FOLDER_FILE_CNT];
 	struct strings strings; /* of the current batch */
 	uint64_t events;	/* in the current batch */
 	bool in_memory;		/* the current batch is for `flight` */
@@ -71,7 +71,7 @@ void part__free(struct part *p)
 
 /* ---- files of a batch ----------------------------------------------------------------------- */
 
-static int failed(const struct writer *w, enum folder_file file, int err)
+static int writer_failed(const struct writer *w, enum folder_file file, int err)
 {
 	char name[FOLDER_NAME_MAX];
 
@@ -80,21 +80,21 @@ static int failed(const struct writer *w, enum folder_file file, int err)
 	return err;
 }
 
-static int begin(struct writer *w, enum folder_file file)
+static int writer_begin(struct writer *w, enum folder_file file)
 {
-	struct output *o = &w->outputs[file];
+	struct writer_output *o = &w->outputs[file];
 
 	if (o->parquet)
 		return 0;
 	o->fd = w->in_memory ? flight__create(file)
 			     : folder__create(w->folder, file, w->folder->next);
 	if (o->fd < 0)
-		return failed(w, file, o->fd);
+		return writer_failed(w, file, o->fd);
 	o->parquet = parquet__new(tables[file], o->fd, &w->options);
-	return o->parquet ? 0 : failed(w, file, -ENOMEM);
+	return o->parquet ? 0 : writer_failed(w, file, -ENOMEM);
 }
 
-static void count_bytes(struct writer *w, struct output *o)
+static void writer_count_bytes(struct writer *w, struct writer_output *o)
 {
 	uint64_t sz = w->in_memory ? 0 : parquet__sz(o->parquet);
 
@@ -102,33 +102,33 @@ static void count_bytes(struct writer *w, struct output *o)
 	o->counted = sz;
 }
 
-static int write_group(struct writer *w, enum folder_file file, const struct batch *b)
+static int writer_write_group(struct writer *w, enum folder_file file, const struct batch *b)
 {
-	struct output *o = &w->outputs[file];
+	struct writer_output *o = &w->outputs[file];
 	int err;
 
 	if (!b || !b->cnt)
 		return 0;
-	err = begin(w, file);
+	err = writer_begin(w, file);
 	if (err)
 		return err;
 	err = parquet__write(o->parquet, b, &w->strings);
-	count_bytes(w, o);
-	return err ? failed(w, file, err) : 0;
+	writer_count_bytes(w, o);
+	return err ? writer_failed(w, file, err) : 0;
 }
 
-static int finish(struct writer *w, enum folder_file file)
+static int writer_finish(struct writer *w, enum folder_file file)
 {
-	struct output *o = &w->outputs[file];
-	int err = begin(w, file);
+	struct writer_output *o = &w->outputs[file];
+	int err = writer_begin(w, file);
 
 	if (err)
 		return err;
 	err = parquet__finish(o->parquet);
-	count_bytes(w, o);
+	writer_count_bytes(w, o);
 	if (!err && !w->in_memory && fsync(o->fd) != 0)
 		err = -errno;
-	return err ? failed(w, file, err) : 0;
+	return err ? writer_failed(w, file, err) : 0;
 }
 
 /* Gives the files of the current batch to the flight recorder. */
@@ -138,14 +138,14 @@ static int keep_in_memory(struct writer *w)
 	int err;
 
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
-		struct output *o = &w->outputs[file];
+		struct writer_output *o = &w->outputs[file];
 
 		b.fds[file] = o->fd;
 		b.sz += parquet__sz(o->parquet);
 		o->fd = -1;
 	}
 	err = flight__keep(w->flight, &b);
-	return err ? failed(w, FOLDER_EVENTS, err) : 0;
+	return err ? writer_failed(w, FOLDER_EVENTS, err) : 0;
 }
 
 static void count_batch(struct writer *w, uint64_t rows)
@@ -156,14 +156,14 @@ static void count_batch(struct writer *w, uint64_t rows)
 }
 
 /* All files are complete on the disk before one gets its final name. */
-static int publish(struct writer *w)
+static int writer_publish(struct writer *w)
 {
 	int err = 0;
 
 	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++) {
 		err = folder__publish(w->folder, (enum folder_file)file, w->folder->next);
 		if (err)
-			failed(w, (enum folder_file)file, err);
+			writer_failed(w, (enum folder_file)file, err);
 	}
 	if (err)
 		return err;
@@ -174,7 +174,7 @@ static int publish(struct writer *w)
 	return 0;
 }
 
-static int close_batch(struct writer *w)
+static int writer_close_batch(struct writer *w)
 {
 	int err = 0;
 
@@ -182,10 +182,10 @@ static int close_batch(struct writer *w)
 	if (!w->outputs[FOLDER_EVENTS].parquet)
 		return 0;
 	for (int file = 0; file < FOLDER_FILE_CNT && !err; file++)
-		err = finish(w, (enum folder_file)file);
+		err = writer_finish(w, (enum folder_file)file);
 	if (err)
 		return err;
-	return w->in_memory ? keep_in_memory(w) : publish(w);
+	return w->in_memory ? keep_in_memory(w) : writer_publish(w);
 }
 
 /* Ends the current batch. Discards files without a final name, and removes them from the
@@ -193,7 +193,7 @@ static int close_batch(struct writer *w)
 static void drop_batch(struct writer *w)
 {
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
-		struct output *o = &w->outputs[file];
+		struct writer_output *o = &w->outputs[file];
 
 		parquet__free(o->parquet);
 		atomic_fetch_sub(&w->bytes, o->counted);
@@ -202,29 +202,29 @@ static void drop_batch(struct writer *w)
 			if (!w->in_memory)
 				folder__discard(w->folder, (enum folder_file)file, w->folder->next);
 		}
-		*o = (struct output){ .fd = -1 };
+		*o = (struct writer_output){ .fd = -1 };
 	}
 	strings__free(&w->strings);
 	w->events = 0;
 	w->in_memory = flight__is_armed(w->flight, monotonic__ns());
 }
 
-static int write_part(struct writer *w, const struct part *p)
+static int writer_write_part(struct writer *w, const struct part *p)
 {
 	uint64_t batches = w->batches;
 	int err = strings__append(&w->strings, &p->strings);
 
 	if (err)
-		failed(w, FOLDER_EVENTS, err);
+		writer_failed(w, FOLDER_EVENTS, err);
 	for (int i = 0; i < STACKS_CNT && !err; i++)
-		err = write_group(w, FOLDER_STACKTRACES, p->stacks[i]);
+		err = writer_write_group(w, FOLDER_STACKTRACES, p->stacks[i]);
 	if (!err)
-		err = write_group(w, FOLDER_PROCESSES, p->processes);
+		err = writer_write_group(w, FOLDER_PROCESSES, p->processes);
 	if (!err)
-		err = write_group(w, FOLDER_EVENTS, p->events);
+		err = writer_write_group(w, FOLDER_EVENTS, p->events);
 	w->events += p->events ? p->events->cnt : 0;
 	if (!err && p->last)
-		err = close_batch(w);
+		err = writer_close_batch(w);
 	if (!err && p->last) {
 		drop_batch(w);
 		w->folder->next += w->batches > batches;
@@ -233,7 +233,7 @@ static int write_part(struct writer *w, const struct part *p)
 }
 
 /* Makes room on a full disk and gives up the current batch. Returns false if that does not help. */
-static bool make_room(struct writer *w, const struct part *p)
+static bool writer_make_room(struct writer *w, const struct part *p)
 {
 	uint64_t removed = retention__apply(&w->keep, w->folder);
 
@@ -258,7 +258,7 @@ static int write_oldest(struct writer *w, const struct flight_batch *b)
 		err = flight__write_oldest(w->flight, w->folder);
 	}
 	if (err)
-		return failed(w, FOLDER_EVENTS, err);
+		return writer_failed(w, FOLDER_EVENTS, err);
 	atomic_fetch_add(&w->bytes, sz);
 	count_batch(w, rows);
 	return 0;
@@ -281,7 +281,7 @@ static int write_flight(struct writer *w)
 
 /* ---- thread --------------------------------------------------------------------------------- */
 
-static struct part *pop(struct writer *w)
+static struct part *writer_pop(struct writer *w)
 {
 	struct part *p;
 
@@ -301,7 +301,7 @@ static struct part *pop(struct writer *w)
 	return p;
 }
 
-static void done(struct writer *w, size_t sz, int err)
+static void writer_done(struct writer *w, size_t sz, int err)
 {
 	pthread_mutex_lock(&w->lock);
 	if (err)
@@ -312,7 +312,7 @@ static void done(struct writer *w, size_t sz, int err)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void *run(void *arg)
+static void *writer_run(void *arg)
 {
 	struct writer *w = arg;
 	struct part *p;
@@ -321,19 +321,19 @@ static void *run(void *arg)
 	priority__ordinary();
 	w->tid = thread__tid();
 	folder__limit_writer(w->folder);
-	while ((p = pop(w)) != NULL) {
-		int err = w->err || w->skipping ? 0 : write_part(w, p);
+	while ((p = writer_pop(w)) != NULL) {
+		int err = w->err || w->skipping ? 0 : writer_write_part(w, p);
 
 		w->skipping &= !p->last;
 		if (!err && !w->err && p->trigger)
 			err = write_flight(w);
 		if (err)
 			drop_batch(w);
-		if (err == -ENOSPC && make_room(w, p))
+		if (err == -ENOSPC && writer_make_room(w, p))
 			err = 0;
 		sz = p->sz;
 		part__free(p);
-		done(w, sz, err);
+		writer_done(w, sz, err);
 	}
 	drop_batch(w);
 	/* in a folder of the caller, only this thread has the right */
@@ -341,9 +341,9 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start(struct writer *w)
+static int writer_start(struct writer *w)
 {
-	int err = thread__start(&w->thread, run, w);
+	int err = thread__start(&w->thread, writer_run, w);
 
 	w->running = !err;
 	return -err;
@@ -365,7 +365,7 @@ struct writer *writer__new(struct folder *folder, struct flight *flight,
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].fd = -1;
 	priority__init_lock(&w->lock);
-	err = start(w);
+	err = writer_start(w);
 	if (err) {
 		writer__free(w);
 		return errno = -err, NULL;

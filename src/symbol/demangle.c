@@ -25,7 +25,7 @@
  * leaving its callback. It then keeps its state on the stack, except the decoded text of Rust's
  * non-ASCII identifiers, which is freed when the callback returns; ASCII text follows soon.
  */
-struct output {
+struct demangle_output {
 	char *data;
 	size_t sz, cap;
 	bool rust;
@@ -40,9 +40,9 @@ static bool is_ascii(const char *s, size_t sz)
 	return true;
 }
 
-static void append(const char *s, size_t sz, void *arg)
+static void demangle_append(const char *s, size_t sz, void *arg)
 {
-	struct output *o = arg;
+	struct demangle_output *o = arg;
 	size_t room = o->cap - o->sz, n = sz < room ? sz : room;
 
 	if (n) /* s may be NULL if it is empty */
@@ -54,16 +54,17 @@ static void append(const char *s, size_t sz, void *arg)
 
 typedef int (*demangle_fn)(const char *mangled, int options, demangle_callbackref, void *opaque);
 
-static bool run(demangle_fn fn, const char *mangled, struct output *o)
+static bool demangle_run(demangle_fn fn, const char *mangled, struct demangle_output *o)
 {
 	o->sz = 0;
 	o->rust = fn == rust_demangle_callback;
 	if (setjmp(o->full) != 0)
 		return true;
-	return fn(mangled, DMGL_PARAMS | DMGL_ANSI, append, o) && o->sz > 0;
+	return fn(mangled, DMGL_PARAMS | DMGL_ANSI, demangle_append, o) && o->sz > 0;
 }
 
-static int dlang(const char *mangled, int options, demangle_callbackref callback, void *opaque)
+static int demangle_dlang(const char *mangled, int options, demangle_callbackref callback,
+			  void *opaque)
 {
 	size_t backrefs = 0;
 	char *s;
@@ -73,7 +74,7 @@ static int dlang(const char *mangled, int options, demangle_callbackref callback
 	if (backrefs > D_BACKREFS_MAX)
 		return 0;
 	s = dlang_demangle(mangled, options);
-	if (s) /* passes only what fits: append() might not return, and `s` would leak */
+	if (s) /* passes only what fits: demangle_append() might not return, and `s` would leak */
 		callback(s, strnlen(s, SYMBOL_NAME_MAX), opaque);
 	free(s);
 	return s != NULL;
@@ -88,7 +89,7 @@ static const struct {
 	{ "_ZN", rust_demangle_callback },
 	{ "_Z", cplus_demangle_v3_callback },
 	{ "_GLOBAL_", cplus_demangle_v3_callback },
-	{ "_D", dlang },
+	{ "_D", demangle_dlang },
 };
 
 #define LANGUAGE_CNT (sizeof(languages) / sizeof(*languages))
@@ -102,10 +103,10 @@ static size_t language_of(const char *mangled, size_t i)
 	return i;
 }
 
-static bool demangle(const char *mangled, struct output *o)
+static bool demangle(const char *mangled, struct demangle_output *o)
 {
 	for (size_t i = 0; (i = language_of(mangled, i)) < LANGUAGE_CNT; i++)
-		if (run(languages[i].fn, mangled, o))
+		if (demangle_run(languages[i].fn, mangled, o))
 			return true;
 	return false;
 }
@@ -122,7 +123,7 @@ static size_t printable_prefix(const char *s, size_t sz)
 }
 
 /* Copies the whole characters of s that fit; a cut name ends in "…". */
-static size_t clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
+static size_t demangle_clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 {
 	const size_t max = SYMBOL_NAME_MAX - 1;
 	size_t at = printable_prefix(s, sz < max ? sz : max);
@@ -168,23 +169,23 @@ bool symbol_name_is_mangled(const char *raw)
 
 size_t symbol_name_plain(const char *raw, char out[SYMBOL_NAME_MAX])
 {
-	return clean(raw, strnlen(raw, SYMBOL_NAME_MAX), out);
+	return demangle_clean(raw, strnlen(raw, SYMBOL_NAME_MAX), out);
 }
 
 size_t symbol_name(const char *raw, char out[SYMBOL_NAME_MAX])
 {
 	char text[SYMBOL_NAME_MAX + 1], mangled[MANGLED_MAX + 1];
-	struct output o = { .data = text, .cap = sizeof(text) };
+	struct demangle_output o = { .data = text, .cap = sizeof(text) };
 	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
 	size_t suffix = plt_suffix(raw, sz);
 
 	if (!symbol_name_is_mangled(raw))
-		return clean(raw, sz, out);
+		return demangle_clean(raw, sz, out);
 	memcpy(mangled, raw, sz - suffix);
 	mangled[sz - suffix] = '\0';
 	if (!demangle(mangled, &o))
-		return clean(raw, sz, out);
+		return demangle_clean(raw, sz, out);
 	if (suffix && o.cap - o.sz >= suffix)
-		append(plt, suffix, &o);
-	return clean(text, o.sz, out);
+		demangle_append(plt, suffix, &o);
+	return demangle_clean(text, o.sz, out);
 }

@@ -67,7 +67,7 @@ struct go_place {
 
 /* Moves to the place that `off`, in the function's code, belongs to. Returns false if there is
  * none. */
-static bool go_place_find(struct cursor *c, uint64_t off, struct go_place *p)
+static bool golines_go_place_find(struct cursor *c, uint64_t off, struct go_place *p)
 {
 	uint64_t end = 0;
 
@@ -109,7 +109,7 @@ bool go_lines__at(const struct go_lines *l, uint64_t vaddr, struct code_lines *o
 	c = cursor__on(l->code + range->at, range[1].at - range->at);
 	inlined_cnt = cursor__u32(&c);
 	inlined = cursor__bytes(&c, inlined_cnt * sizeof(struct go_inlined));
-	if (c.err || !go_place_find(&c, off - range->start, &place) || !place.file)
+	if (c.err || !golines_go_place_find(&c, off - range->start, &place) || !place.file)
 		return false;
 	while (place.inlined && place.inlined <= inlined_cnt && out->cnt < CODE_LINES_MAX - 1) {
 		struct go_inlined call;

@@ -18,7 +18,7 @@
 #define WAIT_MIN_NS  1000000000ULL
 #define WAIT_MAX_NS  (64 * WAIT_MIN_NS)
 
-struct entry {
+struct kallsyms_entry {
 	uint64_t addr;
 	uint32_t name;	 /* offset in names; 0: data, which only ends the previous function */
 	uint16_t module; /* index in modules; 0: the kernel */
@@ -32,9 +32,9 @@ struct module {
 };
 
 /* The result of reading the file once. */
-struct table {
+struct kallsyms_table {
 	struct buf names; /* of functions, each with a NUL; the first is empty */
-	struct entry *entries;
+	struct kallsyms_entry *entries;
 	size_t cnt, cap;
 	struct module *modules;
 	size_t module_cnt;
@@ -42,21 +42,22 @@ struct table {
 
 struct kallsyms {
 	char *path;
-	struct table table;
+	struct kallsyms_table table;
 	struct strtab *names; /* returned names and modules: they outlive the table */
 	uint64_t read_ns, wait_ns;
 };
 
-static void table__free(struct table *t)
+static void table__free(struct kallsyms_table *t)
 {
 	buf__free(&t->names);
 	free(t->entries);
 	free(t->modules);
-	*t = (struct table){ 0 };
+	*t = (struct kallsyms_table){ 0 };
 }
 
 /* Lines of a module are consecutive, so its last one is nearly always found first. */
-static int find_module(struct kallsyms *k, struct table *t, const char *name, uint16_t *idx)
+static int kallsyms_find_module(struct kallsyms *k, struct kallsyms_table *t, const char *name,
+				uint16_t *idx)
 {
 	uint32_t id = strtab__id(k->names, name, strlen(name));
 	struct module *modules;
@@ -75,9 +76,9 @@ static int find_module(struct kallsyms *k, struct table *t, const char *name, ui
 	return 0;
 }
 
-static int push(struct table *t, struct entry e)
+static int kallsyms_push(struct kallsyms_table *t, struct kallsyms_entry e)
 {
-	struct entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
+	struct kallsyms_entry *entries = array__room(t->entries, t->cnt, &t->cap, sizeof(*entries));
 
 	if (!entries)
 		return -ENOMEM;
@@ -87,7 +88,7 @@ static int push(struct table *t, struct entry e)
 }
 
 /* Ranks global before weak before local, plain before underscored, short before long; data last. */
-static uint16_t rank(char type, const char *name)
+static uint16_t kallsyms_rank(char type, const char *name)
 {
 	uint16_t binding = type == 'T' ? 0 : type == 'W' || type == 'w' ? 1 : type == 't' ? 2 : 3;
 	size_t underscores = strspn(name, "_"), sz = strnlen(name, 1023);
@@ -97,14 +98,14 @@ static uint16_t rank(char type, const char *name)
 
 struct filling {
 	struct kallsyms *k;
-	struct table *t;
+	struct kallsyms_table *t;
 };
 
-static int add_line(const struct ksym_line *l, void *arg)
+static int kallsyms_add_line(const struct ksym_line *l, void *arg)
 {
 	const struct filling *f = arg;
-	struct table *t = f->t;
-	struct entry e = { .addr = l->addr, .rank = rank(l->type, l->name) };
+	struct kallsyms_table *t = f->t;
+	struct kallsyms_entry e = { .addr = l->addr, .rank = kallsyms_rank(l->type, l->name) };
 	int err = 0;
 
 	if (l->type == 'a' || l->type == 'A')
@@ -115,13 +116,13 @@ static int add_line(const struct ksym_line *l, void *arg)
 		err = buf__err(&t->names);
 	}
 	if (l->module && e.name && !err)
-		err = find_module(f->k, t, l->module, &e.module);
-	return err ? err : push(t, e);
+		err = kallsyms_find_module(f->k, t, l->module, &e.module);
+	return err ? err : kallsyms_push(t, e);
 }
 
-static int compare(const void *pa, const void *pb)
+static int kallsyms_compare(const void *pa, const void *pb)
 {
-	const struct entry *a = pa, *b = pb;
+	const struct kallsyms_entry *a = pa, *b = pb;
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
@@ -131,22 +132,22 @@ static int compare(const void *pa, const void *pb)
 }
 
 /* Returns whether this is _text: the kernel's base, although its boot code may be below it. */
-static bool is_text(const struct table *t, const struct entry *e)
+static bool kallsyms_is_text(const struct kallsyms_table *t, const struct kallsyms_entry *e)
 {
 	return e->module == 0 && strcmp((const char *)t->names.data + e->name, "_text") == 0;
 }
 
 /* Keeps one entry per address, and finds the start of each module. */
-static void settle(struct table *t)
+static void kallsyms_settle(struct kallsyms_table *t)
 {
 	size_t cnt = 0;
 
-	qsort(t->entries, t->cnt, sizeof(*t->entries), compare);
+	qsort(t->entries, t->cnt, sizeof(*t->entries), kallsyms_compare);
 	for (size_t i = 0; i < t->cnt; i++) {
-		const struct entry *e = &t->entries[i];
+		const struct kallsyms_entry *e = &t->entries[i];
 		struct module *m = &t->modules[e->module];
 
-		if (e->name && (e->addr < m->base || is_text(t, e)))
+		if (e->name && (e->addr < m->base || kallsyms_is_text(t, e)))
 			m->base = e->addr;
 		if (cnt && t->entries[cnt - 1].addr == e->addr)
 			continue;
@@ -155,25 +156,25 @@ static void settle(struct table *t)
 	t->cnt = cnt;
 }
 
-static int read_table(struct kallsyms *k, struct table *t)
+static int kallsyms_read_table(struct kallsyms *k, struct kallsyms_table *t)
 {
 	uint16_t kernel;
-	int err = find_module(k, t, "[kernel]", &kernel);
+	int err = kallsyms_find_module(k, t, "[kernel]", &kernel);
 
 	buf__u8(&t->names, 0);
 	if (!err)
-		err = ksyms__each(k->path, add_line, &(struct filling){ k, t });
+		err = ksyms__each(k->path, kallsyms_add_line, &(struct filling){ k, t });
 	if (!err && !t->cnt) /* nothing but absolute symbols */
 		err = -EPERM;
 	if (!err)
-		settle(t);
+		kallsyms_settle(t);
 	return err;
 }
 
-static int load(struct kallsyms *k)
+static int kallsyms_load(struct kallsyms *k)
 {
-	struct table t = { 0 };
-	int err = read_table(k, &t);
+	struct kallsyms_table t = { 0 };
+	int err = kallsyms_read_table(k, &t);
 
 	k->read_ns = monotonic__ns();
 	if (err) {
@@ -196,7 +197,7 @@ struct kallsyms *kallsyms__new(const char *path)
 	k->names = strtab__new();
 	k->wait_ns = WAIT_MIN_NS;
 	if (k->path && k->names)
-		err = load(k);
+		err = kallsyms_load(k);
 	if (err) {
 		kallsyms__free(k);
 		return errno = -err, NULL;
@@ -216,13 +217,13 @@ void kallsyms__free(struct kallsyms *k)
 
 size_t kallsyms__sz(const struct kallsyms *k)
 {
-	const struct table *t = &k->table;
+	const struct kallsyms_table *t = &k->table;
 
 	return t->names.sz + t->cnt * sizeof(*t->entries) + t->module_cnt * sizeof(*t->modules) +
 	       strtab__sz(k->names);
 }
 
-static const struct entry *find(const struct table *t, uint64_t addr)
+static const struct kallsyms_entry *kallsyms_find(const struct kallsyms_table *t, uint64_t addr)
 {
 	size_t lo = SEARCH_COUNT(t->entries, t->cnt, e, e->addr <= addr);
 
@@ -233,26 +234,26 @@ static const struct entry *find(const struct table *t, uint64_t addr)
 
 /* Reads the file again: a module or BPF program may be new. Reading takes the kernel 50 ms, so the
  * wait doubles each time that it does not help. */
-static const struct entry *find_again(struct kallsyms *k, uint64_t addr)
+static const struct kallsyms_entry *kallsyms_find_again(struct kallsyms *k, uint64_t addr)
 {
-	const struct entry *e;
+	const struct kallsyms_entry *e;
 
-	if (monotonic__ns() - k->read_ns < k->wait_ns || load(k) != 0)
+	if (monotonic__ns() - k->read_ns < k->wait_ns || kallsyms_load(k) != 0)
 		return NULL;
-	e = find(&k->table, addr);
+	e = kallsyms_find(&k->table, addr);
 	k->wait_ns = e ? WAIT_MIN_NS : k->wait_ns < WAIT_MAX_NS ? 2 * k->wait_ns : WAIT_MAX_NS;
 	return e;
 }
 
 bool kallsyms__symbol(struct kallsyms *k, uint64_t addr, struct symbol *sym)
 {
-	const struct entry *e = find(&k->table, addr);
+	const struct kallsyms_entry *e = kallsyms_find(&k->table, addr);
 	char readable[SYMBOL_NAME_MAX];
 	const struct module *m;
 	size_t sz;
 
 	if (!e)
-		e = find_again(k, addr);
+		e = kallsyms_find_again(k, addr);
 	if (!e)
 		return false;
 	m = &k->table.modules[e->module];

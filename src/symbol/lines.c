@@ -36,7 +36,7 @@ struct scope {
 	uint32_t name;	 /* in names; 0 before the first look-up */
 };
 
-struct unit {
+struct lines_unit {
 	Dwarf_Die cu;	/* has the lines */
 	Dwarf_Die tree; /* has the functions: cu, or its .dwo file's unit */
 	bool indexed;
@@ -48,7 +48,7 @@ struct unit {
 struct lines {
 	struct elf_file *file, *debug;
 	Dwarf *dwarf;
-	struct unit *units;
+	struct lines_unit *units;
 	size_t cnt, cap;
 	struct range_map map; /* address → index in units */
 	struct strtab *names;
@@ -83,14 +83,14 @@ static bool add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
 	return any;
 }
 
-struct slowwalk {
-	struct unit *unit;
+struct lines_slowwalk {
+	struct lines_unit *unit;
 	struct span_list spans;
 };
 
-static uint32_t add_scope(struct slowwalk *w, const Dwarf_Die *die, uint32_t parent)
+static uint32_t lines_add_scope(struct lines_slowwalk *w, const Dwarf_Die *die, uint32_t parent)
 {
-	struct unit *u = w->unit;
+	struct lines_unit *u = w->unit;
 	struct scope *scopes = u->cnt < SPANS_MAX
 				       ? array__room(u->scopes, u->cnt, &u->cap, sizeof(*scopes))
 				       : NULL;
@@ -120,7 +120,7 @@ static bool is_container(int tag)
 }
 
 /* Adds the functions among the children of `die`; `parent` is the function around them. */
-static void walk(struct slowwalk *w, Dwarf_Die *die, uint32_t parent, int depth)
+static void lines_walk(struct lines_slowwalk *w, Dwarf_Die *die, uint32_t parent, int depth)
 {
 	Dwarf_Die child;
 	int err = depth < DEPTH_MAX ? dwarf_child(die, &child) : 1;
@@ -134,24 +134,24 @@ static void walk(struct slowwalk *w, Dwarf_Die *die, uint32_t parent, int depth)
 
 			if (!add_ranges(&w->spans, &child, idx))
 				continue;
-			scope = add_scope(w, &child,
-					  tag == DW_TAG_subprogram ? RANGE_NONE : parent);
+			scope = lines_add_scope(w, &child,
+						tag == DW_TAG_subprogram ? RANGE_NONE : parent);
 		} else if (!is_container(tag)) {
 			continue;
 		}
-		walk(w, &child, scope, depth + 1);
+		lines_walk(w, &child, scope, depth + 1);
 	}
 }
 
-static int unit__index(struct unit *u)
+static int unit__index(struct lines_unit *u)
 {
-	struct slowwalk w = { .unit = u };
+	struct lines_slowwalk w = { .unit = u };
 	int err;
 
 	if (u->indexed)
 		return 0;
 	u->indexed = true;
-	walk(&w, &u->tree, RANGE_NONE, 0);
+	lines_walk(&w, &u->tree, RANGE_NONE, 0);
 	err = w.spans.err ? w.spans.err : range_map__build(&u->map, w.spans.v, w.spans.cnt);
 	if (err)
 		range_map__free(&u->map);
@@ -167,7 +167,7 @@ static int add_units(struct lines *l)
 	int err;
 
 	while (!spans.err && dwarf_get_units(l->dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
-		struct unit *units;
+		struct lines_unit *units;
 
 		if (!add_ranges(&spans, &die, (uint32_t)l->cnt))
 			continue;
@@ -177,7 +177,7 @@ static int add_units(struct lines *l)
 			break;
 		}
 		l->units = units;
-		l->units[l->cnt++] = (struct unit){ .cu = die, .tree = sub.addr ? sub : die };
+		l->units[l->cnt++] = (struct lines_unit){ .cu = die, .tree = sub.addr ? sub : die };
 	}
 	err = spans.err ? spans.err : range_map__build(&l->map, spans.v, spans.cnt);
 	free(spans.v);
@@ -257,7 +257,7 @@ static int int_attr(Dwarf_Die *die, unsigned int name)
 }
 
 /* Returns NULL if there is no name. */
-static const char *keep(struct lines *l, const char *raw, uint32_t *id)
+static const char *lines_keep(struct lines *l, const char *raw, uint32_t *id)
 {
 	char readable[SYMBOL_NAME_MAX];
 
@@ -265,7 +265,7 @@ static const char *keep(struct lines *l, const char *raw, uint32_t *id)
 	return *id ? strtab__str(l->names, *id, NULL) : NULL;
 }
 
-static const char *function_name(struct lines *l, struct scope *s)
+static const char *lines_function_name(struct lines *l, struct scope *s)
 {
 	const char *raw;
 
@@ -276,10 +276,10 @@ static const char *function_name(struct lines *l, struct scope *s)
 		raw = string_attr(&s->die, DW_AT_MIPS_linkage_name);
 	if (!raw)
 		raw = string_attr(&s->die, DW_AT_name);
-	return keep(l, raw, &s->name);
+	return lines_keep(l, raw, &s->name);
 }
 
-static bool is_below(const char *file, const char *dir)
+static bool lines_is_below(const char *file, const char *dir)
 {
 	size_t sz = strlen(dir);
 
@@ -288,7 +288,7 @@ static bool is_below(const char *file, const char *dir)
 
 /* Prepends the folder of the compilation to a relative name. Before DWARF 5, libdw has done that
  * already; in DWARF 5, only for files in that folder, if -ffile-prefix-map made it relative. */
-static const char *file_name(struct lines *l, struct unit *u, const char *file)
+static const char *lines_file_name(struct lines *l, struct lines_unit *u, const char *file)
 {
 	Dwarf_Half version = 5;
 	const char *dir = NULL;
@@ -298,27 +298,27 @@ static const char *file_name(struct lines *l, struct unit *u, const char *file)
 	dwarf_cu_info(u->cu.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	if (file && file[0] != '/' && version >= 5)
 		dir = string_attr(&u->cu, DW_AT_comp_dir);
-	if (dir && !is_below(file, dir) &&
+	if (dir && !lines_is_below(file, dir) &&
 	    snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
-		return keep(l, path, &id);
-	return keep(l, file, &id);
+		return lines_keep(l, path, &id);
+	return lines_keep(l, file, &id);
 }
 
-static struct line source_line(struct lines *l, struct unit *u, uint64_t vaddr)
+static struct line source_line(struct lines *l, struct lines_unit *u, uint64_t vaddr)
 {
 	Dwarf_Line *src = dwarf_getsrc_die(&u->cu, vaddr);
 	struct line line = { 0 };
 
 	if (!src)
 		return line;
-	line.file = file_name(l, u, dwarf_linesrc(src, NULL, NULL));
+	line.file = lines_file_name(l, u, dwarf_linesrc(src, NULL, NULL));
 	if (dwarf_lineno(src, &line.line) != 0 || dwarf_linecol(src, &line.column) != 0)
 		line.line = line.column = 0;
 	return line;
 }
 
 /* Returns the place from which `s`, an inlined function, was called. */
-static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
+static struct line call_site(struct lines *l, struct lines_unit *u, struct scope *s)
 {
 	struct line line = { .line = int_attr(&s->die, DW_AT_call_line),
 			     .column = int_attr(&s->die, DW_AT_call_column) };
@@ -327,14 +327,14 @@ static struct line call_site(struct lines *l, struct unit *u, struct scope *s)
 	size_t cnt;
 
 	if (dwarf_getsrcfiles(&u->cu, &files, &cnt) == 0 && (size_t)file < cnt)
-		line.file = file_name(l, u, dwarf_filesrc(files, (size_t)file, NULL, NULL));
+		line.file = lines_file_name(l, u, dwarf_filesrc(files, (size_t)file, NULL, NULL));
 	return line;
 }
 
 int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 {
 	uint32_t at = range_map__find(&l->map, q.vaddr);
-	struct unit *u = at == RANGE_NONE ? NULL : &l->units[at];
+	struct lines_unit *u = at == RANGE_NONE ? NULL : &l->units[at];
 	struct line line;
 
 	if (!u)
@@ -350,7 +350,7 @@ int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 	while (at != RANGE_NONE) {
 		struct scope *s = &u->scopes[at];
 
-		line.function = function_name(l, s);
+		line.function = lines_function_name(l, s);
 		if (q.inlines || s->parent == RANGE_NONE)
 			fn(&line, arg);
 		if (s->parent != RANGE_NONE)

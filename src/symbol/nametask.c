@@ -22,7 +22,7 @@ bool name_batch__add(struct name_batch *b, const char *mangled)
 }
 
 /* Returns the end of the name at `at` with its NUL, or NULL if there is none before `end`. */
-static const char *name_end(const char *at, const char *end)
+static const char *nametask_name_end(const char *at, const char *end)
 {
 	const char *nul = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
 
@@ -44,7 +44,7 @@ static bool names_are_sound(const void *answer, size_t sz, void *arg)
 	const char *at = answer, *end = at + sz;
 	size_t cnt = 0;
 
-	for (const char *next; (next = name_end(at, end)); at = next, cnt++)
+	for (const char *next; (next = nametask_name_end(at, end)); at = next, cnt++)
 		if (!is_readable(at))
 			return false;
 	return at == end && cnt == b->cnt;
@@ -72,7 +72,7 @@ int name_task__ask(struct workers *w, const struct name_batch *b, struct name_ow
 		return err;
 	at = answer;
 	end = at + sz;
-	for (const char *next; (next = name_end(at, end)); at = next)
+	for (const char *next; (next = nametask_name_end(at, end)); at = next)
 		fn(at, arg);
 	free(answer);
 	return 0;
@@ -87,7 +87,7 @@ int name_task__run(struct task *t)
 	char readable[SYMBOL_NAME_MAX];
 	struct buf names = { 0 };
 
-	for (const char *next; (next = name_end(at, end)); at = next)
+	for (const char *next; (next = nametask_name_end(at, end)); at = next)
 		buf__append(&names, readable, symbol_name(at, readable) + 1);
 	if (buf__err(&names)) {
 		buf__free(&names);

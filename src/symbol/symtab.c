@@ -27,7 +27,7 @@ void symtab__free(void *data)
 }
 
 /* Adds the functions of a separate file and puts it. Returns 0 or -errno. */
-static int add_other(struct symlist *l, struct elf_file *other)
+static int symtab_add_other(struct symlist *l, struct elf_file *other)
 {
 	int err = other ? symlist__add_table(l, other, SHT_SYMTAB) : -ENOENT;
 
@@ -36,18 +36,18 @@ static int add_other(struct symlist *l, struct elf_file *other)
 }
 
 /* Skips unreadable tables: some names are better than none. */
-static void collect(struct symlist *l, const struct elf_file *f)
+static void symtab_collect(struct symlist *l, const struct elf_file *f)
 {
 	if (symlist__add_table(l, f, SHT_SYMTAB) != 0) {
 		symlist__add_table(l, f, SHT_DYNSYM);
-		if (add_other(l, debug_file__open(f, DEBUG_DIR)) != 0 &&
-		    add_other(l, debug_data__open(f)) != 0)
+		if (symtab_add_other(l, debug_file__open(f, DEBUG_DIR)) != 0 &&
+		    symtab_add_other(l, debug_data__open(f)) != 0)
 			symlist__add_go(l, f);
 	}
 	symlist__add_plt(l, f);
 }
 
-static int compare(const void *pa, const void *pb)
+static int symtab_compare(const void *pa, const void *pb)
 {
 	const struct raw_symbol *a = pa, *b = pb;
 	uint32_t sz = a->name_sz < b->name_sz ? a->name_sz : b->name_sz;
@@ -63,7 +63,7 @@ static int compare(const void *pa, const void *pb)
 
 /* Returns the range of the symbol at `i` of the sorted list; `covered` is the end of the sized ones
  * before it. */
-static struct addr_range extent(const struct symlist *l, size_t i, uint64_t covered)
+static struct addr_range symtab_extent(const struct symlist *l, size_t i, uint64_t covered)
 {
 	const struct raw_symbol *s = &l->syms[i];
 	const struct code_range *code = symlist__code(l, s->addr);
@@ -100,7 +100,7 @@ static size_t make_spans(const struct symlist *l, struct addr_range *spans)
 
 		if (alias || (s->sz == 0 && s->label && covered > s->addr))
 			continue;
-		spans[cnt] = extent(l, i, covered);
+		spans[cnt] = symtab_extent(l, i, covered);
 		if (s->sz && spans[cnt].end > covered)
 			covered = spans[cnt].end;
 		cnt++;
@@ -110,7 +110,8 @@ static size_t make_spans(const struct symlist *l, struct addr_range *spans)
 
 /* Copies the name. Names may overlap in a forged string table; copies that take more memory than
  * the table itself are refused. */
-static uint32_t keep_name(struct symtab *t, const struct symlist *l, const struct raw_symbol *s)
+static uint32_t symtab_keep_name(struct symtab *t, const struct symlist *l,
+				 const struct raw_symbol *s)
 {
 	size_t at = t->raw.sz;
 
@@ -124,7 +125,7 @@ static uint32_t keep_name(struct symtab *t, const struct symlist *l, const struc
 }
 
 /* Keeps the functions that the map refers to, and replaces its owners by their indexes. */
-static int keep(struct symtab *t, const struct symlist *l)
+static int symtab_keep(struct symtab *t, const struct symlist *l)
 {
 	uint32_t *kept = calloc(l->cnt + 1, sizeof(*kept));
 
@@ -141,7 +142,7 @@ static int keep(struct symtab *t, const struct symlist *l)
 			continue;
 		if (!kept[owner]) {
 			const struct raw_symbol *s = &l->syms[owner];
-			const struct symtab_function f = { s->addr, keep_name(t, l, s), 0 };
+			const struct symtab_function f = { s->addr, symtab_keep_name(t, l, s), 0 };
 
 			t->functions[t->cnt] = f;
 			kept[owner] = (uint32_t)++t->cnt;
@@ -152,7 +153,7 @@ static int keep(struct symtab *t, const struct symlist *l)
 	return buf__err(&t->raw);
 }
 
-static int fill(struct symtab *t, struct symlist *l)
+static int symtab_fill(struct symtab *t, struct symlist *l)
 {
 	struct addr_range *spans = malloc((l->cnt + 1) * sizeof(*spans));
 	int err = -ENOMEM;
@@ -160,13 +161,13 @@ static int fill(struct symtab *t, struct symlist *l)
 	if (!spans)
 		return err;
 	if (l->cnt)
-		qsort(l->syms, l->cnt, sizeof(*l->syms), compare);
+		qsort(l->syms, l->cnt, sizeof(*l->syms), symtab_compare);
 	err = range_map__build(&t->map, spans, make_spans(l, spans));
 	free(spans);
-	return err ? err : keep(t, l);
+	return err ? err : symtab_keep(t, l);
 }
 
-static void shrink(struct symtab *t)
+static void symtab_shrink(struct symtab *t)
 {
 	struct symtab_function *functions =
 		realloc(t->functions, (t->cnt + 1) * sizeof(*functions));
@@ -206,8 +207,8 @@ static int read_symbols(struct symtab *t, const struct elf_file *f)
 	int err = symlist__init(&l, &own);
 
 	if (!err) {
-		collect(&l, &own);
-		err = fill(t, &l);
+		symtab_collect(&l, &own);
+		err = symtab_fill(t, &l);
 		symtab_read_lines(t, &own);
 	}
 	symlist__free(&l);
@@ -229,12 +230,12 @@ struct symtab *symtab__new(const struct elf_file *f)
 		symtab__free(t);
 		return errno = -err, NULL;
 	}
-	shrink(t);
+	symtab_shrink(t);
 	return t;
 }
 
 /* Returns the function at an address, or NULL. */
-static struct symtab_function *find(const struct symtab *t, uint64_t vaddr)
+static struct symtab_function *symtab_find(const struct symtab *t, uint64_t vaddr)
 {
 	uint32_t idx = range_map__find(&t->map, vaddr);
 
@@ -242,7 +243,8 @@ static struct symtab_function *find(const struct symtab *t, uint64_t vaddr)
 }
 
 /* raw 0: it has no name. */
-static void set_name(struct symtab *t, struct symtab_function *f, const char *readable, size_t sz)
+static void symtab_set_name(struct symtab *t, struct symtab_function *f, const char *readable,
+			    size_t sz)
 {
 	f->name = strtab__id(t->names, readable, sz);
 	if (!f->name)
@@ -250,18 +252,18 @@ static void set_name(struct symtab *t, struct symtab_function *f, const char *re
 }
 
 /* Demangles the name, once. */
-static void make_name(struct symtab *t, struct symtab_function *f)
+static void symtab_make_name(struct symtab *t, struct symtab_function *f)
 {
 	char readable[SYMBOL_NAME_MAX];
 	size_t sz = symbol_name((const char *)t->raw.data + f->raw, readable);
 
-	set_name(t, f, readable, sz);
+	symtab_set_name(t, f, readable, sz);
 }
 
 const char *elf_file__mangled(struct elf_file *f, uint64_t vaddr)
 {
 	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
-	const struct symtab_function *function = t ? find(t, vaddr) : NULL;
+	const struct symtab_function *function = t ? symtab_find(t, vaddr) : NULL;
 	const char *raw;
 
 	if (!function || !function->raw || function->name)
@@ -273,14 +275,15 @@ const char *elf_file__mangled(struct elf_file *f, uint64_t vaddr)
 void elf_file__set_name(struct elf_file *f, uint64_t vaddr, const char *readable)
 {
 	struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
-	struct symtab_function *function = t ? find(t, vaddr) : NULL;
+	struct symtab_function *function = t ? symtab_find(t, vaddr) : NULL;
 
 	if (function && function->raw && !function->name)
-		set_name(t, function, readable, strlen(readable));
+		symtab_set_name(t, function, readable, strlen(readable));
 }
 
 /* Returns 0, -ENOENT if it has no name, or -EAGAIN before the first look-up. */
-static int take_name(const struct symtab *t, const struct symtab_function *f, struct symbol *sym)
+static int symtab_take_name(const struct symtab *t, const struct symtab_function *f,
+			    struct symbol *sym)
 {
 	if (!f || !f->raw)
 		return -ENOENT;
@@ -317,12 +320,12 @@ bool elf_file__symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
 			return false;
 		elf_file__set_symtab(f, t);
 	}
-	function = find(t, vaddr);
+	function = symtab_find(t, vaddr);
 	if (function && function->raw && !function->name) {
-		make_name(t, function);
+		symtab_make_name(t, function);
 		f->slots[ELF_SLOT_SYMBOLS].sz = symtab_sz(t);
 	}
-	return take_name(t, function, sym) == 0;
+	return symtab_take_name(t, function, sym) == 0;
 }
 
 int elf_file__known_symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sym)
@@ -330,7 +333,7 @@ int elf_file__known_symbol(struct elf_file *f, uint64_t vaddr, struct symbol *sy
 	const struct symtab *t = f->slots[ELF_SLOT_SYMBOLS].data;
 
 	f->slots[ELF_SLOT_SYMBOLS].age = 0;
-	return t ? take_name(t, find(t, vaddr), sym) : -EAGAIN;
+	return t ? symtab_take_name(t, symtab_find(t, vaddr), sym) : -EAGAIN;
 }
 
 bool elf_file__code_lines(const struct elf_file *f, uint64_t vaddr, struct code_lines *out)

@@ -24,7 +24,7 @@ struct fastwalk {
 #define PAGE 4096
 
 /* Populates all memory: page faults would take a third of the time of the first stacks. */
-static void *populated(size_t sz)
+static void *fastwalk_populated(size_t sz)
 {
 	void *at = aligned_alloc(PAGE, (sz + PAGE - 1) / PAGE * PAGE);
 
@@ -36,7 +36,7 @@ static void *populated(size_t sz)
 
 struct fastwalk *fastwalk__new(struct table_cache *cache, struct jobs *jobs)
 {
-	struct fastwalk *w = populated(sizeof(*w));
+	struct fastwalk *w = fastwalk_populated(sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -73,8 +73,8 @@ static inline uint64_t fastwalk_slot__place(const struct fastwalk_slot *l)
 	return l->pc - (l->flags & FRAME_CALLER ? 1 : 0);
 }
 
-__attribute__((noinline)) static const struct packed_rule *look_up(struct fastwalk *w,
-								   const struct fastwalk_slot *l)
+__attribute__((noinline)) static const struct packed_rule *fastwalk_look_up(
+	struct fastwalk *w, const struct fastwalk_slot *l)
 {
 	uint64_t off = fastwalk_slot__place(l) - l->map->start + l->map->pgoff;
 	const struct cached_rule *c = rule_cache__load(&w->rules, l->map->file, off, l->key);
@@ -83,7 +83,7 @@ __attribute__((noinline)) static const struct packed_rule *look_up(struct fastwa
 }
 
 /* Enters the mapping with the place. Returns false if it has no file. */
-static inline bool enter(struct fastwalk *w, struct fastwalk_slot *l, uint64_t place)
+static inline bool fastwalk_enter(struct fastwalk *w, struct fastwalk_slot *l, uint64_t place)
 {
 	const struct mapping *m = process__find(l->process, place);
 	const struct table_slot *slot =
@@ -102,18 +102,18 @@ static inline bool enter(struct fastwalk *w, struct fastwalk_slot *l, uint64_t p
 /* ---- from a frame to its caller -----------------------------------------------------------------
  */
 
-static uint64_t words(int16_t cnt)
+static uint64_t fastwalk_words(int16_t cnt)
 {
 	return (uint64_t)(int64_t)cnt * 8;
 }
 
 /* Returns false if the snapshot lacks the bytes, or there is no rule. */
-static bool find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64_t *cfa)
+static bool fastwalk_find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64_t *cfa)
 {
 	switch ((enum packed_how)r.how) {
-	case PACKED_SP: *cfa = l->sp + words(r.cfa); return true;
-	case PACKED_FP: *cfa = l->fp + words(r.cfa); return true;
-	case PACKED_AT_FP: return snapshot__word(l->snapshot, l->fp + words(r.cfa), cfa);
+	case PACKED_SP: *cfa = l->sp + fastwalk_words(r.cfa); return true;
+	case PACKED_FP: *cfa = l->fp + fastwalk_words(r.cfa); return true;
+	case PACKED_AT_FP: return snapshot__word(l->snapshot, l->fp + fastwalk_words(r.cfa), cfa);
 	case PACKED_PLT: *cfa = l->sp + 8 + ((int)(l->pc & 15) >= r.cfa ? 8 : 0); return true;
 	case PACKED_NONE:
 	case PACKED_ROOT:
@@ -131,14 +131,14 @@ static bool find_cfa(const struct fastwalk_slot *l, struct packed_rule r, uint64
  */
 static bool find_fp(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *fp)
 {
-	uint64_t at = r.fp == PACKED_FP_AT_SELF ? l->fp : cfa + words(r.fp);
+	uint64_t at = r.fp == PACKED_FP_AT_SELF ? l->fp : cfa + fastwalk_words(r.fp);
 
 	*fp = l->fp;
 	return r.fp == PACKED_FP_KEPT || snapshot__word(l->snapshot, at, fp) ||
 	       (r.fp != PACKED_FP_AT_SELF && at < l->sp);
 }
 
-static inline bool end(struct fastwalk_slot *l, enum fastwalk_end how)
+static inline bool fastwalk_finish(struct fastwalk_slot *l, enum fastwalk_end how)
 {
 	l->end = how;
 	return false;
@@ -150,7 +150,7 @@ static bool find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_
 		*pc = l->flags & FRAME_CALLER ? 0 : l->link;
 		return *pc != 0;
 	}
-	return snapshot__word(l->snapshot, cfa + words(r.ra), pc);
+	return snapshot__word(l->snapshot, cfa + fastwalk_words(r.ra), pc);
 }
 
 /* Sets the registers of the next frame. */
@@ -163,10 +163,10 @@ static inline void stand_at(struct fastwalk_slot *l, uint64_t pc, uint64_t sp, u
 	l->fp_from = (const uint8_t *)&l->fp;
 }
 
-static bool end_here(struct fastwalk_slot *l, enum fastwalk_end how)
+static bool fastwalk_end_here(struct fastwalk_slot *l, enum fastwalk_end how)
 {
 	l->frame++;
-	return end(l, how);
+	return fastwalk_finish(l, how);
 }
 
 /* Continues from a signal trampoline with the interrupted code, if that is on the same stack. */
@@ -176,10 +176,10 @@ static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 	uint64_t at = l->sp, sp, fp, link, pc;
 
 	if ((r.flags & PACKED_CALLERS_ONLY && !(l->flags & FRAME_CALLER)) ||
-	    !snapshot__word(s, at + words(r.cfa), &sp) ||
-	    !snapshot__word(s, at + words(r.fp), &fp) ||
-	    !snapshot__word(s, at + words(r.fp) + 8, &link) ||
-	    !snapshot__word(s, at + words(r.ra), &pc))
+	    !snapshot__word(s, at + fastwalk_words(r.cfa), &sp) ||
+	    !snapshot__word(s, at + fastwalk_words(r.fp), &fp) ||
+	    !snapshot__word(s, at + fastwalk_words(r.fp) + 8, &link) ||
+	    !snapshot__word(s, at + fastwalk_words(r.ra), &pc))
 		return false;
 	if (sp <= at || sp - at >= s->addr + s->sz - at)
 		return false;
@@ -192,7 +192,7 @@ static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 }
 
 /* Returns whether the return address is past the end of a truncated snapshot, like slowwalk.c. */
-static bool is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa)
+static bool fastwalk_is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa)
 {
 	const struct snapshot *s = l->snapshot;
 
@@ -201,7 +201,7 @@ static bool is_cut_off(const struct fastwalk_slot *l, struct packed_rule r, uint
 }
 
 /* Returns whether the walk makes no progress; only a leaf may have a frame without stack bytes. */
-static inline bool stays(const struct fastwalk_slot *l, uint64_t cfa)
+static inline bool fastwalk_stays(const struct fastwalk_slot *l, uint64_t cfa)
 {
 	return unlikely(cfa <= l->sp) && (l->flags & FRAME_CALLER || cfa < l->sp);
 }
@@ -211,13 +211,13 @@ static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
 {
 	uint64_t cfa, pc, fp;
 
-	if (!find_cfa(l, r, &cfa))
+	if (!fastwalk_find_cfa(l, r, &cfa))
 		return false;
-	if (is_cut_off(l, r, cfa))
-		return end_here(l, FASTWALK_CUT);
+	if (fastwalk_is_cut_off(l, r, cfa))
+		return fastwalk_end_here(l, FASTWALK_CUT);
 	if (!find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
 		return false;
-	if (stays(l, cfa))
+	if (fastwalk_stays(l, cfa))
 		return false;
 	l->flags = FRAME_CALLER;
 	l->source = r.flags & PACKED_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
@@ -226,17 +226,17 @@ static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
 }
 
 /* The plain case of slowwalk.c's follow_fp(). */
-static bool follow_pointer(struct fastwalk_slot *l)
+static bool fastwalk_follow_pointer(struct fastwalk_slot *l)
 {
 	const uint8_t *saved = snapshot__at(l->snapshot, l->fp, 16);
 	uint64_t pc;
 
 	if (!(l->flags & FRAME_CALLER) || l->fp < l->sp || l->fp % 8 || !saved)
-		return end(l, FASTWALK_NO_CFI);
+		return fastwalk_finish(l, FASTWALK_NO_CFI);
 	memcpy(&pc, saved + 8, sizeof(pc));
 	pc &= l->code_bits;
 	if (pc == 0 || !(mapping__holds(l->map, pc - 1) || process__find(l->process, pc - 1)))
-		return end(l, FASTWALK_NO_CFI);
+		return fastwalk_finish(l, FASTWALK_NO_CFI);
 	l->source = FRAME_BY_POINTER;
 	l->sp = l->fp + 16;
 	l->pc_from = saved + 8;
@@ -249,10 +249,10 @@ static bool end_at_root(struct fastwalk_slot *l, struct packed_rule r)
 {
 	if (r.flags & PACKED_CALLERS_ONLY) {
 		if (!(l->flags & FRAME_CALLER))
-			return end(l, FASTWALK_NO_CFI);
+			return fastwalk_finish(l, FASTWALK_NO_CFI);
 		l->frame->flags = 0;
 	}
-	return end_here(l, FASTWALK_ROOT);
+	return fastwalk_end_here(l, FASTWALK_ROOT);
 }
 
 __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, struct packed_rule r)
@@ -260,11 +260,11 @@ __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, stru
 	if (r.how == PACKED_ROOT)
 		return end_at_root(l, r);
 	if (r.how == PACKED_SWITCH)
-		return end_here(l, FASTWALK_SWITCH);
+		return fastwalk_end_here(l, FASTWALK_SWITCH);
 	if (r.how == PACKED_NONE)
-		return end(l, FASTWALK_NO_CFI);
+		return fastwalk_finish(l, FASTWALK_NO_CFI);
 	if (r.how == PACKED_POINTER)
-		return follow_pointer(l);
+		return fastwalk_follow_pointer(l);
 	if (!(r.how == PACKED_SIGNAL ? leave_signal(l, r) : find_caller(l, r)))
 		return false;
 	return ++l->frame < l->past;
@@ -279,21 +279,21 @@ __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, stru
 static bool enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON || l->map->opening)
-		return end(l, FASTWALK_NO_CFI);
+		return fastwalk_finish(l, FASTWALK_NO_CFI);
 	l->cached = &w->by_pointer;
 	l->key = l->cached->key;
 	return true;
 }
 
 /* The return address is 0: there is no caller. */
-static bool end_without(struct fastwalk_slot *l)
+static bool fastwalk_end_without(struct fastwalk_slot *l)
 {
 	*l->frame = (struct frame){ .sp = l->sp };
-	return end(l, FASTWALK_ROOT);
+	return fastwalk_finish(l, FASTWALK_ROOT);
 }
 
 /* Moves to the next frame, if it was called, and finds the cache slot of its rule. */
-static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
+static inline bool fastwalk_arrive(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	const uint8_t *pc_from = l->pc_from, *fp_from = l->fp_from;
 	struct suffix_note *note = l->note++;
@@ -308,11 +308,11 @@ static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
 	l->pc = pc;
 	l->fp = fp;
 	if (unlikely(pc == 0) && l->flags & FRAME_CALLER)
-		return end_without(l);
+		return fastwalk_end_without(l);
 	if (unlikely(l->sp >= l->suffix_sp) && suffix_cache__copy_rest(l))
-		return end(l, FASTWALK_ROOT);
+		return fastwalk_finish(l, FASTWALK_ROOT);
 	place = fastwalk_slot__place(l);
-	if (place - l->start >= l->sz && unlikely(!enter(w, l, place)))
+	if (place - l->start >= l->sz && unlikely(!fastwalk_enter(w, l, place)))
 		return enter_anonymous(w, l);
 	l->key = place + l->base;
 	l->cached = rule_cache__place(&w->rules, l->key);
@@ -320,7 +320,7 @@ static inline bool arrive(struct fastwalk *w, struct fastwalk_slot *l)
 	return true;
 }
 
-static inline void add_frame(const struct fastwalk_slot *l)
+static inline void fastwalk_add_frame(const struct fastwalk_slot *l)
 {
 	struct frame *f = l->frame;
 
@@ -335,21 +335,21 @@ static inline void add_frame(const struct fastwalk_slot *l)
  * Finds where the caller's registers are saved. Avoids unpredictable branches: a misprediction
  * costs more than the rest.
  */
-static inline bool climb(struct fastwalk *w, struct fastwalk_slot *l)
+static inline bool fastwalk_climb(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	const struct cached_rule *c = l->cached;
-	const struct packed_rule *r = likely(c->key == l->key) ? &c->rule : look_up(w, l);
+	const struct packed_rule *r = likely(c->key == l->key) ? &c->rule : fastwalk_look_up(w, l);
 	uint16_t head = packed_rule__head(r);
 	bool kept = r->fp == PACKED_FP_KEPT;
-	uint64_t cfa = (head == PACKED_FP ? l->fp : l->sp) + words(r->cfa);
-	uint64_t pc_at = cfa + words(r->ra) - l->addr;
-	uint64_t fp_at = cfa + words(kept ? r->ra : r->fp) - l->addr;
+	uint64_t cfa = (head == PACKED_FP ? l->fp : l->sp) + fastwalk_words(r->cfa);
+	uint64_t pc_at = cfa + fastwalk_words(r->ra) - l->addr;
+	uint64_t fp_at = cfa + fastwalk_words(kept ? r->ra : r->fp) - l->addr;
 
-	add_frame(l);
+	fastwalk_add_frame(l);
 	if (unlikely(head > PACKED_FP) || unlikely(pc_at >= l->words_end) ||
 	    unlikely(fp_at >= l->words_end))
 		return climb_slowly(l, *r);
-	if (stays(l, cfa))
+	if (fastwalk_stays(l, cfa))
 		return false;
 	l->sp = cfa;
 	l->pc_from = l->bytes + pc_at;
@@ -367,7 +367,7 @@ struct track {
 	struct suffix_note *notes;
 };
 
-static void set_out(struct fastwalk *w, struct fastwalk_slot *l)
+static void fastwalk_set_out(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	l->frame = l->trace->frames + l->trace->cnt;
 	l->past = l->trace->frames + TRACE_MAX;
@@ -386,9 +386,9 @@ static void set_out(struct fastwalk *w, struct fastwalk_slot *l)
 }
 
 /* Returns false if the fast walk cannot do it. */
-static inline bool begin(struct fastwalk *w, struct track *t, struct fastwalk_slot *l)
+static inline bool fastwalk_begin(struct fastwalk *w, struct track *t, struct fastwalk_slot *l)
 {
-	set_out(w, l);
+	fastwalk_set_out(w, l);
 	l->notes = t->notes;
 	l->note = l->notes + l->trace->cnt;
 	t->lane = l;
@@ -402,7 +402,8 @@ static inline bool may_pass(struct fastwalk_slot *l)
 }
 
 /* Removes a walk that has ended; the last one takes its place. */
-static inline __attribute__((always_inline)) void take_off(struct track *t, struct track *last)
+static inline __attribute__((always_inline)) void fastwalk_take_off(struct track *t,
+								    struct track *last)
 {
 	struct track ended = *t;
 
@@ -418,10 +419,10 @@ static inline size_t arrive_all(struct fastwalk *w, struct track *going, size_t 
 	struct track *past = going + cnt;
 
 	for (struct track *t = going; t < past;) {
-		if (likely(arrive(w, t->lane)))
+		if (likely(fastwalk_arrive(w, t->lane)))
 			t++;
 		else
-			take_off(t, --past);
+			fastwalk_take_off(t, --past);
 	}
 	return (size_t)(past - going);
 }
@@ -431,10 +432,10 @@ static inline size_t climb_all(struct fastwalk *w, struct track *going, size_t c
 	struct track *past = going + cnt;
 
 	for (struct track *t = going; t < past;) {
-		if (likely(climb(w, t->lane)))
+		if (likely(fastwalk_climb(w, t->lane)))
 			t++;
 		else
-			take_off(t, --past);
+			fastwalk_take_off(t, --past);
 	}
 	return (size_t)(past - going);
 }
@@ -449,7 +450,7 @@ void fastwalk__go(struct fastwalk *w, struct fastwalk_slot *lanes, size_t cnt)
 		going[i].notes = w->notes[i];
 	do {
 		while (n < FASTWALK_SLOTS && next < past)
-			n += begin(w, &going[n], next++);
+			n += fastwalk_begin(w, &going[n], next++);
 		n = arrive_all(w, going, n);
 		n = climb_all(w, going, n);
 	} while (n || next < past);

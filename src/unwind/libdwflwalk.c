@@ -24,7 +24,7 @@ struct modules {
 };
 
 /* The current walk. */
-struct visit {
+struct libdwflwalk_visit {
 	const struct process *process;
 	const struct sample *sample;
 	struct trace *trace;
@@ -95,7 +95,7 @@ static bool find_bias(const struct mapping *m, uint64_t *bias)
 	return false;
 }
 
-static void report(Dwfl *dwfl, const struct mapping *m, size_t number)
+static void libdwflwalk_report(Dwfl *dwfl, const struct mapping *m, size_t number)
 {
 	uint64_t bias;
 	char name[32];
@@ -157,7 +157,7 @@ static int modules__make(struct modules *m, const struct process *p)
 	m->map_cnt = p->map_cnt;
 	dwfl_report_begin(m->dwfl);
 	for (size_t i = 0; i < p->map_cnt; i++)
-		report(m->dwfl, &p->maps[i], i);
+		libdwflwalk_report(m->dwfl, &p->maps[i], i);
 	dwfl_report_end(m->dwfl, NULL, NULL);
 	return dwfl_attach_state(m->dwfl, NULL, (pid_t)p->tgid, &thread_callbacks, m) ? 0 : -EINVAL;
 }
@@ -179,9 +179,9 @@ static struct modules *modules_of(struct libdwflwalk *n, const struct process *p
 
 /* ---- the walk ---- */
 
-static int add_frame(Dwfl_Frame *state, void *arg)
+static int libdwflwalk_add_frame(Dwfl_Frame *state, void *arg)
 {
-	const struct visit *v = arg;
+	const struct libdwflwalk_visit *v = arg;
 	struct trace *t = v->trace;
 	struct frame *f = &t->frames[t->cnt];
 	bool activation;
@@ -201,7 +201,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	return f->map ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-static enum unwind_status status_of(const struct visit *v, int rc)
+static enum unwind_status libdwflwalk_status_of(const struct libdwflwalk_visit *v, int rc)
 {
 	const struct trace *t = v->trace;
 
@@ -214,7 +214,7 @@ static enum unwind_status status_of(const struct visit *v, int rc)
 	return v->sample->truncated || v->sample->stack.holes ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
 }
 
-static void leaf_only(const struct visit *v)
+static void leaf_only(const struct libdwflwalk_visit *v)
 {
 	uint64_t pc = v->sample->regs[v->sample->machine->pc];
 
@@ -226,16 +226,16 @@ void libdwflwalk__walk(struct libdwflwalk *n, const struct process *process,
 		       const struct sample *sample, struct trace *trace)
 {
 	struct modules *m = modules_of(n, process);
-	struct visit v = { process, sample, trace, m };
+	struct libdwflwalk_visit v = { process, sample, trace, m };
 	int rc = -1;
 
 	trace->cnt = 0;
 	if (m && !sample->compat) {
 		m->sample = sample;
-		rc = dwfl_getthread_frames(m->dwfl, (pid_t)m->tgid, add_frame, &v);
+		rc = dwfl_getthread_frames(m->dwfl, (pid_t)m->tgid, libdwflwalk_add_frame, &v);
 		m->sample = NULL;
 	}
 	if (trace->cnt == 0)
 		leaf_only(&v);
-	trace->status = sample->compat ? UNWIND_COMPAT : status_of(&v, rc);
+	trace->status = sample->compat ? UNWIND_COMPAT : libdwflwalk_status_of(&v, rc);
 }

@@ -24,8 +24,8 @@ static enum unwind_status left_snapshot(const struct slowwalk *w)
 }
 
 /* Returns the reason why the return address could not be read. */
-static enum unwind_status failed(const struct slowwalk *w, const struct full_rule *rule,
-				 uint64_t cfa)
+static enum unwind_status slowwalk_failed(const struct slowwalk *w, const struct full_rule *rule,
+					  uint64_t cfa)
 {
 	bool by_sp = rule->cfa.how == RULE_REG && rule->cfa.reg == slowwalk__machine(w)->sp;
 	bool incomplete = w->sample->truncated || w->stack->holes;
@@ -40,7 +40,7 @@ static enum unwind_status failed(const struct slowwalk *w, const struct full_rul
 }
 
 /* Returns whether the stack pointer grew; only a leaf may have a frame without stack bytes. */
-static bool moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
+static bool slowwalk_moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
 {
 	uint64_t sp = slowwalk__sp(w);
 
@@ -48,7 +48,7 @@ static bool moved(const struct slowwalk *w, uint64_t old_sp, bool leaf)
 }
 
 /* Continues on the stack that the thread switched from. */
-static enum unwind_status go_back(struct slowwalk *w)
+static enum unwind_status slowwalk_go_back(struct slowwalk *w)
 {
 	const struct other_stack *o = &w->sample->before;
 	const struct machine *m = slowwalk__machine(w);
@@ -93,14 +93,14 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	if (rule->flags & RULE_ROOT)
 		return UNWIND_ROOT;
 	if (rule->flags & RULE_SWITCH)
-		return go_back(w);
+		return slowwalk_go_back(w);
 	if (rule->flags & RULE_LOCK_STUB && leaf)
 		return UNWIND_NO_CFI;
 	if (!slowwalk__in_snapshot(w, sp))
 		return left_snapshot(w);
 	err = full_rule__apply(rule, w->stack, &w->regs, &cfa);
 	if (err)
-		return failed(w, rule, cfa);
+		return slowwalk_failed(w, rule, cfa);
 	w->regs.v[slowwalk__machine(w)->pc] &= w->code_bits;
 	if (slowwalk__pc(w) == 0 && !signal)
 		return UNWIND_ROOT;
@@ -109,7 +109,7 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
 	if (signal && leave_signal_stack(w))
 		return SLOWWALK_GO_ON;
-	return moved(w, sp, leaf && !signal) ? SLOWWALK_GO_ON : UNWIND_NO_PROGRESS;
+	return slowwalk_moved(w, sp, leaf && !signal) ? SLOWWALK_GO_ON : UNWIND_NO_PROGRESS;
 }
 
 /* ---- in a uprobe ---- */

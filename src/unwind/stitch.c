@@ -17,20 +17,20 @@ struct node {
 };
 
 /* The last stack of a thread that reached the root. */
-struct memory {
+struct stitch_memory {
 	uint32_t tid;
 	uint32_t tgid;
 	uint64_t from_ns; /* start of the process: differs if the pid is reused */
 	size_t cnt, cap;
 	struct node *nodes; /* leaf first */
-	struct memory *prev, *next;
+	struct stitch_memory *prev, *next;
 	UT_hash_handle hh;
 };
 
 struct stitch {
 	size_t max_sz;
-	struct memory *by_tid;
-	struct memory *recent; /* least recently used first */
+	struct stitch_memory *by_tid;
+	struct stitch_memory *recent; /* least recently used first */
 	struct stitch_stats stats;
 	struct node nodes[TRACE_MAX]; /* of the current stack */
 };
@@ -44,12 +44,12 @@ struct stitch *stitch__new(size_t max_sz)
 	return s;
 }
 
-static size_t memory__sz(const struct memory *m)
+static size_t memory__sz(const struct stitch_memory *m)
 {
 	return sizeof(*m) + m->cap * sizeof(*m->nodes);
 }
 
-static void forget(struct stitch *s, struct memory *m)
+static void stitch_forget(struct stitch *s, struct stitch_memory *m)
 {
 	HASH_DEL(s->by_tid, m);
 	DL_DELETE(s->recent, m);
@@ -64,7 +64,7 @@ void stitch__free(struct stitch *s)
 	if (!s)
 		return;
 	while (s->recent)
-		forget(s, s->recent);
+		stitch_forget(s, s->recent);
 	free(s);
 }
 
@@ -76,7 +76,7 @@ void stitch__stats(const struct stitch *s, struct stitch_stats *stats)
 /* ---- fingerprints of frames ---- */
 
 /* Hashes bytes that do not change during the frame's call. */
-static uint32_t signature(const struct snapshot *snapshot, uint64_t cfa)
+static uint32_t stitch_signature(const struct snapshot *snapshot, uint64_t cfa)
 {
 	const uint8_t *bytes = snapshot__at(snapshot, cfa - SIGNATURE_SZ, SIGNATURE_SZ);
 	uint32_t hash = bytes ? (uint32_t)XXH3_64bits(bytes, SIGNATURE_SZ) : 0;
@@ -84,33 +84,33 @@ static uint32_t signature(const struct snapshot *snapshot, uint64_t cfa)
 	return bytes && !hash ? 1 : hash;
 }
 
-static void look(struct stitch *s, const struct snapshot *snapshot, const struct trace *t)
+static void stitch_look(struct stitch *s, const struct snapshot *snapshot, const struct trace *t)
 {
 	for (size_t i = 0; i < t->cnt; i++) {
 		const struct frame *f = &t->frames[i];
 
 		s->nodes[i] = (struct node){ f->pc, f->sp, 0, f->flags };
 		if (i + 1 < t->cnt)
-			s->nodes[i].signature = signature(snapshot, f[1].sp);
+			s->nodes[i].signature = stitch_signature(snapshot, f[1].sp);
 	}
 }
 
 /* ---- remembering ---- */
 
-static struct memory *find(struct stitch *s, const struct stitch_thread *thread)
+static struct stitch_memory *stitch_find(struct stitch *s, const struct stitch_thread *thread)
 {
-	struct memory *m;
+	struct stitch_memory *m;
 
 	HASH_FIND(hh, s->by_tid, &thread->tid, sizeof(thread->tid), m);
 	if (!m || (m->tgid == thread->process->tgid && m->from_ns == thread->process->from_ns))
 		return m;
-	forget(s, m);
+	stitch_forget(s, m);
 	return NULL;
 }
 
-static struct memory *make(struct stitch *s, const struct stitch_thread *thread)
+static struct stitch_memory *stitch_make(struct stitch *s, const struct stitch_thread *thread)
 {
-	struct memory *m = calloc(1, sizeof(*m));
+	struct stitch_memory *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
@@ -128,7 +128,7 @@ static struct memory *make(struct stitch *s, const struct stitch_thread *thread)
 	return m;
 }
 
-static bool reserve(struct stitch *s, struct memory *m, size_t cnt)
+static bool stitch_reserve(struct stitch *s, struct stitch_memory *m, size_t cnt)
 {
 	struct node *nodes;
 
@@ -143,34 +143,34 @@ static bool reserve(struct stitch *s, struct memory *m, size_t cnt)
 	return true;
 }
 
-static void remember(struct stitch *s, const struct stitch_thread *thread, size_t cnt)
+static void stitch_remember(struct stitch *s, const struct stitch_thread *thread, size_t cnt)
 {
-	struct memory *m = find(s, thread);
+	struct stitch_memory *m = stitch_find(s, thread);
 
 	if (!m)
-		m = make(s, thread);
+		m = stitch_make(s, thread);
 	if (!m)
 		return;
 	DL_DELETE(s->recent, m);
 	DL_APPEND(s->recent, m);
 	m->cnt = 0;
-	if (reserve(s, m, cnt)) {
+	if (stitch_reserve(s, m, cnt)) {
 		memcpy(m->nodes, s->nodes, cnt * sizeof(*m->nodes));
 		m->cnt = cnt;
 	}
 	while (s->stats.sz > s->max_sz && s->recent)
-		forget(s, s->recent);
+		stitch_forget(s, s->recent);
 }
 
 /* ---- joining ---- */
 
-static bool same_place(const struct node *a, const struct node *b)
+static bool stitch_same_place(const struct node *a, const struct node *b)
 {
 	return a->pc == b->pc && a->sp == b->sp;
 }
 
 /* Returns the index of the frame with this stack pointer; stack pointers ascend. */
-static size_t find_sp(const struct memory *m, uint64_t sp)
+static size_t find_sp(const struct stitch_memory *m, uint64_t sp)
 {
 	return SEARCH_COUNT(m->nodes, m->cnt, n, n->sp < sp);
 }
@@ -180,17 +180,18 @@ static size_t find_sp(const struct memory *m, uint64_t sp)
  * has no signature. All common frames must be the same. Sets *at to the last frame's index in the
  * remembered stack. Returns false if the stacks differ.
  */
-static bool agree(const struct stitch *s, size_t cnt, const struct memory *m, size_t *at)
+static bool stitch_agree(const struct stitch *s, size_t cnt, const struct stitch_memory *m,
+			 size_t *at)
 {
 	size_t i = cnt - 1, j = find_sp(m, s->nodes[i].sp), same = 0;
 
 	*at = j;
-	if (j == m->cnt || !same_place(&s->nodes[i], &m->nodes[j]))
+	if (j == m->cnt || !stitch_same_place(&s->nodes[i], &m->nodes[j]))
 		return false;
 	while (same < AGREE_MIN && i-- > 0 && j-- > 0) {
 		const struct node *a = &s->nodes[i], *b = &m->nodes[j];
 
-		if (!same_place(a, b) || !a->signature || a->signature != b->signature)
+		if (!stitch_same_place(a, b) || !a->signature || a->signature != b->signature)
 			return false;
 		same++;
 	}
@@ -198,8 +199,8 @@ static bool agree(const struct stitch *s, size_t cnt, const struct memory *m, si
 }
 
 /* Returns false if one of the callers is in code that is not mapped any more. */
-static bool join(struct stitch *s, const struct process *p, const struct memory *m, size_t at,
-		 struct trace *t)
+static bool stitch_join(struct stitch *s, const struct process *p, const struct stitch_memory *m,
+			size_t at, struct trace *t)
 {
 	size_t cnt = m->cnt - at - 1;
 
@@ -223,16 +224,16 @@ static bool join(struct stitch *s, const struct process *p, const struct memory 
 	return true;
 }
 
-static void complete(struct stitch *s, const struct stitch_thread *thread, struct trace *t)
+static void stitch_complete(struct stitch *s, const struct stitch_thread *thread, struct trace *t)
 {
-	struct memory *m = find(s, thread);
+	struct stitch_memory *m = stitch_find(s, thread);
 	size_t at;
 
 	s->stats.truncated++;
-	if (!m || !agree(s, t->cnt, m, &at) || !join(s, thread->process, m, at, t))
+	if (!m || !stitch_agree(s, t->cnt, m, &at) || !stitch_join(s, thread->process, m, at, t))
 		return;
 	s->stats.joined++;
-	remember(s, thread, t->cnt);
+	stitch_remember(s, thread, t->cnt);
 }
 
 void stitch__apply(struct stitch *s, const struct stitch_thread *thread,
@@ -240,9 +241,9 @@ void stitch__apply(struct stitch *s, const struct stitch_thread *thread,
 {
 	if (t->status != UNWIND_ROOT && t->status != UNWIND_TRUNCATED)
 		return;
-	look(s, snapshot, t);
+	stitch_look(s, snapshot, t);
 	if (t->status == UNWIND_ROOT)
-		remember(s, thread, t->cnt);
+		stitch_remember(s, thread, t->cnt);
 	else
-		complete(s, thread, t);
+		stitch_complete(s, thread, t);
 }

@@ -71,7 +71,7 @@ static enum unwind_status walk_on(struct slowwalk *w)
 	return status == SLOWWALK_GO_ON ? UNWIND_LIMIT : status;
 }
 
-static void begin(struct slowwalk *w)
+static void unwinder_begin(struct slowwalk *w)
 {
 	const struct sample *s = w->sample;
 
@@ -95,7 +95,7 @@ static void come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
 }
 
 /* Returns whether the fast walk can continue from the next frame. */
-static bool is_known(struct unwinder *u, const struct fastwalk_slot *l)
+static bool unwinder_is_known(struct unwinder *u, const struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
 	uint64_t place = slowwalk__pc(w) - 1, needed = slowwalk__machine(w)->caller;
@@ -114,7 +114,7 @@ static bool is_final(const struct slowwalk *w)
 }
 
 /* The frame pointer led from that frame to the next one: the fast walk follows it from now on. */
-static void learn(struct unwinder *u, struct fastwalk_slot *l, const struct frame *f)
+static void unwinder_learn(struct unwinder *u, struct fastwalk_slot *l, const struct frame *f)
 {
 	const struct slowwalk *w = &u->walk;
 
@@ -141,7 +141,7 @@ static bool is_bare(struct unwinder *u)
 
 /* Walks slowly through frames without table rules. Returns SLOWWALK_GO_ON if the fast walk can
  * continue. */
-static enum unwind_status cross(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_cross(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
 	enum unwind_status status;
@@ -153,10 +153,10 @@ static enum unwind_status cross(struct unwinder *u, struct fastwalk_slot *l)
 			return status;
 		if (!is_final(w))
 			return UNWIND_NO_CFI;
-		learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
+		unwinder_learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
 		if (w->trace->cnt >= TRACE_MAX)
 			return UNWIND_LIMIT;
-	} while (!is_known(u, l));
+	} while (!unwinder_is_known(u, l));
 	l->snapshot = w->stack;
 	fastwalk_slot__resume(l,
 			      &(struct frame){ .pc = slowwalk__pc(w),
@@ -172,24 +172,24 @@ static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *
 	struct slowwalk *w = &u->walk;
 	const struct machine *m = slowwalk__machine(w);
 
-	begin(w);
+	unwinder_begin(w);
 	w->map = l->map;
 	w->regs.v[m->pc] = l->pc;
 	w->regs.v[m->sp] = l->sp;
 	w->regs.v[m->fp] = l->fp;
 	if (!w->trace->cnt)
-		return cross(u, l);
+		return unwinder_cross(u, l);
 	w->source = l->source;
 	w->flags = l->flags;
 	w->regs.valid = m->caller;
 	if (!(l->flags & FRAME_CALLER))
 		come_from_signal(w, l);
-	return cross(u, l);
+	return unwinder_cross(u, l);
 }
 
 /* Records a walk that the fast walk completed. */
-static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l,
-			       enum unwind_status status)
+static enum unwind_status unwinder_done(struct unwinder *u, const struct fastwalk_slot *l,
+					enum unwind_status status)
 {
 	if (l->resumed)
 		u->stats.partly++;
@@ -200,25 +200,25 @@ static enum unwind_status done(struct unwinder *u, const struct fastwalk_slot *l
 }
 
 /* Continues after code that switched stacks. */
-static enum unwind_status switched(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_switched(struct unwinder *u, struct fastwalk_slot *l)
 {
 	const struct other_stack *before = &u->walk.sample->before;
 
 	if (before->known && !before->stack.sz)
-		return done(u, l, UNWIND_ROOT);
+		return unwinder_done(u, l, UNWIND_ROOT);
 	if (!fastwalk_slot__resume_other_stack(l, before))
-		return done(u, l, UNWIND_OTHER_STACK);
-	return l->trace->cnt < TRACE_MAX ? SLOWWALK_GO_ON : done(u, l, UNWIND_LIMIT);
+		return unwinder_done(u, l, UNWIND_OTHER_STACK);
+	return l->trace->cnt < TRACE_MAX ? SLOWWALK_GO_ON : unwinder_done(u, l, UNWIND_LIMIT);
 }
 
-static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_walk(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
 	enum unwind_status status;
 
 	switch (l->end) {
-	case FASTWALK_SWITCH: return switched(u, l);
-	case FASTWALK_CUT: return done(u, l, UNWIND_TRUNCATED);
+	case FASTWALK_SWITCH: return unwinder_switched(u, l);
+	case FASTWALK_CUT: return unwinder_done(u, l, UNWIND_TRUNCATED);
 	case FASTWALK_NO_CFI:
 		status = walk_behind(u, l);
 		u->stats.partly += status != SLOWWALK_GO_ON && is_final(w);
@@ -229,7 +229,7 @@ static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
 	w->trace->cnt = 0;
 	w->bare = false;
 	slowwalk__stand_on(w, &w->sample->stack);
-	begin(w);
+	unwinder_begin(w);
 	status = walk_on(w);
 	u->stats.odd += is_final(w);
 	fastwalk__request_tables(u->flat, w->trace);
@@ -237,7 +237,7 @@ static enum unwind_status walk(struct unwinder *u, struct fastwalk_slot *l)
 }
 
 /* A 32-bit process: only the leaf. */
-static enum unwind_status compat(struct slowwalk *w)
+static enum unwind_status unwinder_compat(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[0];
 
@@ -291,16 +291,16 @@ static enum unwind_status walk_rest(struct unwinder *u, struct fastwalk_slot *l)
 	slowwalk__stand_on(w, l->snapshot);
 	w->signal_sp = 0;
 	w->awaits = false;
-	return j->sample->compat ? compat(w) : walk(u, l);
+	return j->sample->compat ? unwinder_compat(w) : unwinder_walk(u, l);
 }
 
 /* Returns false if the fast walk goes on. */
-static bool finish(struct unwinder *u, struct fastwalk_slot *l)
+static bool unwinder_finish(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
 
 	if (l->end == FASTWALK_ROOT) {
-		j->trace->status = done(u, l, UNWIND_ROOT);
+		j->trace->status = unwinder_done(u, l, UNWIND_ROOT);
 		j->awaits = false;
 		return true;
 	}
@@ -321,7 +321,7 @@ static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 		fastwalk__go(u->flat, lanes, cnt);
 		left = 0;
 		for (size_t i = 0; i < cnt; i++)
-			if (!finish(u, &lanes[i]))
+			if (!unwinder_finish(u, &lanes[i]))
 				lanes[left++] = lanes[i];
 	}
 }

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "worker/channel.h"
-#include "worker/request.h"
+#include "worker/workrequest.h"
 
 struct worker {
 	struct worker *next; /* idle */

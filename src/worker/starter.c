@@ -31,7 +31,7 @@ struct children {
  */
 
 /* Before Linux 5.9, closes as many as there can be. */
-static void close_from(int fd)
+static void starter_close_from(int fd)
 {
 	struct rlimit files;
 
@@ -43,7 +43,7 @@ static void close_from(int fd)
 
 /* Closes all descriptors but one, and gives that the number 3. Reports of sanitizers go to stderr.
  */
-static void keep_only(int fd)
+static void starter_keep_only(int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 #ifdef SANITIZED
@@ -56,7 +56,7 @@ static void keep_only(int fd)
 		dup2(null, i);
 	if (fd != STDERR_FILENO + 1)
 		dup3(fd, STDERR_FILENO + 1, O_CLOEXEC);
-	close_from(STDERR_FILENO + 2);
+	starter_close_from(STDERR_FILENO + 2);
 }
 
 /* A terminal and a service manager also send these signals to workers, which the program needs
@@ -75,14 +75,14 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void work(int socket, uint32_t lack, const task_fn functions[TASK_CNT])
+static _Noreturn void starter_work(int socket, uint32_t lack, const task_fn functions[TASK_CNT])
 {
 	struct message hello = { .kind = MESSAGE_HELLO };
 	enum sandbox_step step = SANDBOX_OPEN;
 
 	/* the starter has /dev/null on the standard descriptors already */
 	dup3(socket, STDERR_FILENO + 1, O_CLOEXEC);
-	close_from(STDERR_FILENO + 2);
+	starter_close_from(STDERR_FILENO + 2);
 	prctl(PR_SET_NAME, "stacks-worker");
 	hello.err = sandbox__close(lack, &step);
 	hello.value = step;
@@ -121,7 +121,7 @@ static pid_t children_start(struct children *c, int socket, uint32_t lack,
 		return -EAGAIN;
 	pid = fork();
 	if (pid == 0)
-		work(socket, lack, functions);
+		starter_work(socket, lack, functions);
 	if (pid < 0)
 		return -errno;
 	c->pids[c->cnt++] = pid;
@@ -154,13 +154,13 @@ static _Noreturn void start_workers(uint32_t lack, const task_fn functions[TASK_
 
 /* Leaves the namespaces and forks the starter, because process ids change only for children. Tells
  * the program the starter's process id, as the program sees it. */
-static _Noreturn void leave(int socket, const task_fn functions[TASK_CNT])
+static _Noreturn void starter_leave(int socket, const task_fn functions[TASK_CNT])
 {
 	struct message ready = { .kind = MESSAGE_READY };
 	uint32_t lack;
 	pid_t pid;
 
-	keep_only(socket);
+	starter_keep_only(socket);
 	reset_signals();
 	prctl(PR_SET_NAME, "stacks-starter");
 	lack = sandbox__leave();
@@ -216,7 +216,7 @@ int starter__begin(struct starter *s, const task_fn functions[TASK_CNT])
 		return err;
 	child = fork();
 	if (child == 0)
-		leave(sockets[1], functions);
+		starter_leave(sockets[1], functions);
 	close(sockets[1]);
 	s->socket = sockets[0];
 	err = child < 0 ? -errno : starter_meet(s);

@@ -52,7 +52,7 @@ static void workers_end(struct workers *s, struct worker *w)
 	free(w);
 }
 
-static void warn(struct workers *s, const char *path, const char *what)
+static void workers_warn(struct workers *s, const char *path, const char *what)
 {
 	if (s->warned++ < WARNINGS_MAX)
 		log__warn("%s: %s", path, what);
@@ -216,23 +216,25 @@ static void workers_note(struct workers *s, const struct worker_request *r, int 
 	pthread_mutex_lock(&s->lock);
 	if (err == -EPROTO || err == -EFBIG) {
 		s->stats.refused++;
-		warn(s, r->path, "the answer of a worker that read this file was refused");
+		workers_warn(s, r->path, "the answer of a worker that read this file was refused");
 	} else if (err == -ETIMEDOUT || err == -ETIME) {
 		s->stats.late++;
-		warn(s, r->path,
-		     "reading this file takes too long; it is left alone for half a minute");
+		workers_warn(
+			s, r->path,
+			"reading this file takes too long; it is left alone for half a minute");
 	} else if (err != -ESHUTDOWN) {
 		s->stats.died++;
 		if (last)
-			warn(s, r->path,
-			     "the workers that read this file have ended; it is left alone for "
-			     "half a minute");
+			workers_warn(
+				s, r->path,
+				"the workers that read this file have ended; it is left alone for "
+				"half a minute");
 	}
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Returns false if the next worker would take as long. */
-static bool may_try_again(int err)
+static bool workers_may_try_again(int err)
 {
 	return err != -ETIMEDOUT && err != -ETIME;
 }
@@ -243,7 +245,7 @@ static bool may_try_again(int err)
  */
 static unsigned failure_weight(const struct worker_result *r, bool young)
 {
-	if (!may_try_again(r->err))
+	if (!workers_may_try_again(r->err))
 		return FAILURES_MAX;
 	if (!young || r->err == -EPROTO || r->err == -EFBIG)
 		return FAILURES_MAX / 4;
@@ -289,7 +291,7 @@ int workers__ask(struct workers *s, const struct worker_request *r, void **answe
 	free(p);
 	*answer = result.answer;
 	*sz = result.sz;
-	return result.failed && may_try_again(result.err) ? -ECHILD : result.err;
+	return result.failed && workers_may_try_again(result.err) ? -ECHILD : result.err;
 }
 
 /* ---- creation -----------------------------------------------------------------------------------

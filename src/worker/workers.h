@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "worker/request.h"
+#include "worker/workrequest.h"
 
 struct workers;
 

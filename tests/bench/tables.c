@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pagecache.h"
+#include "warmpages.h"
 #include "cfi/libdwimage.h"
 #include "cfi/tablebuild.h"
 

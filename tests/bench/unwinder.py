@@ -108,10 +108,10 @@ def session(tmp):
     say("rows of recorded switches, without the kernel's part")
     file = tmp / "pace"
     output(built("record_snapshots"), file, 2000, "switch:u", built("pace"), 20000, SECONDS)
-    ns = figures(output(built("rows"), 400000, SWITCHES, tmp / "rows", file).split())
+    ns = figures(output(built("batchrows"), 400000, SWITCHES, tmp / "rows", file).split())
     row("a row of switch:u from the ring on, without the kernel's part", f"{ns['reader']:.0f} ns; with writing it, in another thread, {ns['all']:.0f} ns")
     files = [tmp / name for name in ("python3", "sqlite3")]  # from record()
-    ns = figures(output(built("rows"), 20000, 200, tmp / "samples", *files).split())
+    ns = figures(output(built("batchrows"), 20000, 200, tmp / "samples", *files).split())
     row("a sample of python3 or sqlite3, nearly each another stack, 200 a second", f"{ns['reader']:.0f} ns; with writing it {ns['all']:.0f} ns")
 
 

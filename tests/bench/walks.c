@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <x86intrin.h>
 
-#include "pagecache.h"
+#include "warmpages.h"
 #include "process/maps.h"
 #include "walkers.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "script.h"
+#include "fuzzscript.h"
 
 #include "../unit/fakepython.h"
 

@@ -154,7 +154,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t sz, size_t max_sz, unsigned
 static void convert(const uint8_t *data, size_t sz, bool pprof)
 {
 	static const volatile int interrupts;
-	const struct options o = {
+	const struct filter_options o = {
 		.mode = MODE_CACHING,
 		.no_sandbox = true,
 		.stitch = true,

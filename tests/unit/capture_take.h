@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
-#include "live.h"
+#include "live_rig.h"
 
 struct take {
 	struct capture_options options;

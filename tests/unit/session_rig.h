@@ -19,7 +19,7 @@
 
 struct session_rig {
 	char *dir;
-	struct options options;
+	struct collector_options options;
 	struct recording *recording;
 	struct census census;
 	struct session *session;

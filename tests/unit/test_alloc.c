@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "capture/allocfunctions.h"
 #include "capture/alloclibraries.h"
 #include "capture/allocseen.h"

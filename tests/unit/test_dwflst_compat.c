@@ -5,7 +5,7 @@
 #include <dwflst_compat.h>
 #include <pthread.h>
 
-#include "live.h"
+#include "live_rig.h"
 #include "shell.h"
 
 static const int dwarf_order[EVENT_REG_CNT] = { 0, 1,  2,  3,  4,  5,  6,  7, 8,

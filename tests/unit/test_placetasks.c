@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "bpf/alloc.h"
+#include "bpf/allocations.h"
 #include "capture/alloctask.h"
 #include "elf/addresstask.h"
 #include "elf/sdttask.h"

@@ -2,7 +2,7 @@
 /* The table of processes: what /proc says of them, once in each batch and after each exec. */
 #include "test.h"
 
-#include "live.h"
+#include "live_rig.h"
 #include "session_rig.h"
 
 static void happen(struct session_rig *r, pid_t tgid, uint64_t at_ns)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "live.h"
+#include "live_rig.h"
 #include "session_rig.h"
 
 #define TIMES                                                                                 \

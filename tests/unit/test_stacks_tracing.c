@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "../../include/stacks_tracing.h"
-#include "live.h"
+#include "live_rig.h"
 #include "shell.h"
 
 static void listen_to_all(uint16_t how_many)

@@ -12,13 +12,13 @@
 #include "stacksexport/duck/share.h"
 
 /* Returns the length of the first line of DuckDB's message; advice follows it. */
-static int first_line(const char *words)
+static int batches_first_line(const char *words)
 {
 	return words ? (int)strcspn(words, "\n") : 0;
 }
 
 /* Leaves out the batches that have a file in the result (sql/files.sql). */
-static void leave_out(struct recfiles *files, duckdb_result *result)
+static void batches_leave_out(struct recfiles *files, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 
@@ -44,7 +44,7 @@ static const char footer_sql[] = "SELECT NULL::VARCHAR, NULL::VARCHAR FROM parqu
 				 "getvariable('processes_files')))";
 
 /* Checks each batch alone, because a file with an unreadable end fails the joint check. */
-static int check_each(struct db *db, struct recfiles *files, const char *batch_sql)
+static int batches_check_each(struct db *db, struct recfiles *files, const char *batch_sql)
 {
 	int err = 0;
 
@@ -67,10 +67,10 @@ static int check_each(struct db *db, struct recfiles *files, const char *batch_s
 					 "it was removed since (collector --keep)");
 			else
 				snprintf(why, sizeof(why), "the end of a file is damaged: %.*s",
-					 first_line(words), words ? words : "");
+					 batches_first_line(words), words ? words : "");
 			recfiles__leave_out(files, path, strlen(path), why, strlen(why));
 		} else if (!err) {
-			leave_out(files, &result);
+			batches_leave_out(files, &result);
 		}
 		if (!err)
 			duckdb_destroy_result(&result);
@@ -79,13 +79,13 @@ static int check_each(struct db *db, struct recfiles *files, const char *batch_s
 }
 
 /* Checks all files together. Returns false if that fails. */
-static bool check_all(struct db *db, struct recfiles *files, const char *sql)
+static bool batches_check_all(struct db *db, struct recfiles *files, const char *sql)
 {
 	duckdb_result result;
 	bool ok = duckdb_query(db->connection, sql, &result) == DuckDBSuccess;
 
 	if (ok)
-		leave_out(files, &result);
+		batches_leave_out(files, &result);
 	duckdb_destroy_result(&result);
 	return ok;
 }
@@ -95,13 +95,13 @@ int batches__check(struct db *db, struct recfiles *files)
 	char *sql = share__read("sql/files.sql");
 	int err = sql ? db__set_files(db, files) : -ENOENT;
 
-	if (!err && !check_all(db, files, sql)) {
-		err = check_each(db, files, sql);
+	if (!err && !batches_check_all(db, files, sql)) {
+		err = batches_check_each(db, files, sql);
 		if (!err)
 			err = recfiles__check_left(files);
 		if (!err && files->has_parts)
 			err = db__set_files(db, files);
-		if (!err && files->has_parts && !check_all(db, files, sql)) {
+		if (!err && files->has_parts && !batches_check_all(db, files, sql)) {
 			log__error("cannot read %s: its files do not fit together", files->label);
 			err = -EBADMSG;
 		}
@@ -112,7 +112,7 @@ int batches__check(struct db *db, struct recfiles *files)
 	return err ? err : db__set_files(db, files);
 }
 
-static void blame(struct db *db, const char *path)
+static void batches_blame(struct db *db, const char *path)
 {
 	struct buf sql = { 0 };
 	duckdb_result result;
@@ -124,7 +124,7 @@ static void blame(struct db *db, const char *path)
 		if (duckdb_query(db->connection, (const char *)sql.data, &result) != DuckDBSuccess)
 			log__error("%s is damaged: %.*s; move the files of this batch away to "
 				   "read the rest of the recording",
-				   path, first_line(duckdb_result_error(&result)),
+				   path, batches_first_line(duckdb_result_error(&result)),
 				   duckdb_result_error(&result));
 		duckdb_destroy_result(&result);
 	}
@@ -140,6 +140,6 @@ void batches__blame(struct db *db, const struct recfiles *files)
 		if (recfile_pair__is_removed(&files->pairs[i]))
 			continue; /* db.c says so */
 		for (size_t n = 0; n < cnt; n++)
-			blame(db, paths[n]);
+			batches_blame(db, paths[n]);
 	}
 }

@@ -41,22 +41,22 @@ static int64_t from_i64(const void *data, idx_t row)
 	return ((const int64_t *)data)[row];
 }
 
-static int64_t from_u8(const void *data, idx_t row)
+static int64_t cells_from_u8(const void *data, idx_t row)
 {
 	return ((const uint8_t *)data)[row];
 }
 
-static int64_t from_u16(const void *data, idx_t row)
+static int64_t cells_from_u16(const void *data, idx_t row)
 {
 	return ((const uint16_t *)data)[row];
 }
 
-static int64_t from_u32(const void *data, idx_t row)
+static int64_t cells_from_u32(const void *data, idx_t row)
 {
 	return ((const uint32_t *)data)[row];
 }
 
-static int64_t from_u64(const void *data, idx_t row)
+static int64_t cells_from_u64(const void *data, idx_t row)
 {
 	uint64_t v = ((const uint64_t *)data)[row];
 
@@ -85,11 +85,11 @@ static const struct {
 	duckdb_type type;
 	int64_t (*read)(const void *data, idx_t row);
 } integers[] = {
-	{ DUCKDB_TYPE_BIGINT, from_i64 },   { DUCKDB_TYPE_UBIGINT, from_u64 },
+	{ DUCKDB_TYPE_BIGINT, from_i64 },   { DUCKDB_TYPE_UBIGINT, cells_from_u64 },
 	{ DUCKDB_TYPE_HUGEINT, from_i128 }, { DUCKDB_TYPE_UHUGEINT, from_u128 },
-	{ DUCKDB_TYPE_INTEGER, from_i32 },  { DUCKDB_TYPE_UINTEGER, from_u32 },
-	{ DUCKDB_TYPE_SMALLINT, from_i16 }, { DUCKDB_TYPE_USMALLINT, from_u16 },
-	{ DUCKDB_TYPE_TINYINT, from_i8 },   { DUCKDB_TYPE_UTINYINT, from_u8 },
+	{ DUCKDB_TYPE_INTEGER, from_i32 },  { DUCKDB_TYPE_UINTEGER, cells_from_u32 },
+	{ DUCKDB_TYPE_SMALLINT, from_i16 }, { DUCKDB_TYPE_USMALLINT, cells_from_u16 },
+	{ DUCKDB_TYPE_TINYINT, from_i8 },   { DUCKDB_TYPE_UTINYINT, cells_from_u8 },
 };
 
 #define INTEGER_CNT (sizeof(integers) / sizeof(integers[0]))

@@ -75,7 +75,7 @@ bool db__is_interrupt(const char *words)
 }
 
 /* Prints the error line of a failed query. Silent if the program interrupted it. */
-static int failed(const struct db *db, const char *words)
+static int db_failed(const struct db *db, const char *words)
 {
 	size_t removed = count_removed(db->files);
 
@@ -95,7 +95,7 @@ static int db__run_as_it_is(struct db *db, const char *sql)
 	int err = 0;
 
 	if (duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
-		err = failed(db, duckdb_result_error(&result));
+		err = db_failed(db, duckdb_result_error(&result));
 	duckdb_destroy_result(&result);
 	return err;
 }
@@ -184,7 +184,7 @@ int db__lock_down(struct db *db, const char *folder)
 		       "SET GLOBAL lock_configuration = true");
 	buf__u8(&sql, 0);
 	/* the names of files are no names of views */
-	err = buf__err(&sql) ? failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
+	err = buf__err(&sql) ? db_failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -202,7 +202,7 @@ static int db__set_list(struct db *db, const struct file_list *list, const struc
 	}
 	buf__u8(&sql, 0);
 	/* the names of files are no names of views */
-	err = buf__err(&sql) ? failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
+	err = buf__err(&sql) ? db_failed(db, NULL) : db__run_as_it_is(db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -216,13 +216,13 @@ int db__set_variable(struct db *db, const char *name, duckdb_value value)
 
 	buf__printf(&sql, "SET VARIABLE %s = $1", name);
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? failed(db, NULL) : 0;
+	err = buf__err(&sql) ? db_failed(db, NULL) : 0;
 	if (!err &&
 	    duckdb_prepare(db->connection, (const char *)sql.data, &prepared) != DuckDBSuccess)
-		err = failed(db, duckdb_prepare_error(prepared));
+		err = db_failed(db, duckdb_prepare_error(prepared));
 	if (!err && (duckdb_bind_value(prepared, 1, value) != DuckDBSuccess ||
 		     duckdb_execute_prepared(prepared, &result) != DuckDBSuccess))
-		err = failed(db, duckdb_result_error(&result));
+		err = db_failed(db, duckdb_result_error(&result));
 	duckdb_destroy_result(&result);
 	duckdb_destroy_prepare(&prepared);
 	duckdb_destroy_value(&value);
@@ -235,7 +235,7 @@ static int db__keep_or_run(struct db *db, const char *statement)
 	int kept = definitions__keep(db->definitions, statement);
 
 	if (kept < 0)
-		return failed(db, NULL);
+		return db_failed(db, NULL);
 	return kept ? 0 : db__command(db, statement);
 }
 
@@ -299,7 +299,7 @@ int db__bind(struct db *db, duckdb_prepared_statement prepared)
 		state = db->values[i] ? duckdb_bind_varchar(prepared, idx, db->values[i])
 				      : duckdb_bind_null(prepared, idx);
 		if (state != DuckDBSuccess)
-			return failed(db, duckdb_prepare_error(prepared));
+			return db_failed(db, duckdb_prepare_error(prepared));
 	}
 	return 0;
 }
@@ -322,7 +322,8 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 	state = duckdb_prepare(db->connection, sql, out);
 	if (state != DuckDBSuccess && definitions__has_more(db->definitions))
 		state = db__prepare_again(db, sql, out);
-	return state == DuckDBSuccess ? db__bind(db, *out) : failed(db, duckdb_prepare_error(*out));
+	return state == DuckDBSuccess ? db__bind(db, *out)
+				      : db_failed(db, duckdb_prepare_error(*out));
 }
 
 /* Refuses statements that cannot be a subquery, because they return no rows. */
@@ -348,7 +349,7 @@ int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *
 	buf__append(&from, sql, strlen(sql));
 	buf__append(&from, "\n)", sizeof("\n)"));
 	duckdb_destroy_prepare(out);
-	err = buf__err(&from) ? failed(db, NULL) : db__prepare(db, (const char *)from.data, out);
+	err = buf__err(&from) ? db_failed(db, NULL) : db__prepare(db, (const char *)from.data, out);
 	buf__free(&from);
 	return err;
 }
@@ -359,7 +360,7 @@ int db__divide_integers(struct db *db)
 }
 
 /* Returns true if the files, and not the query, may be the reason. */
-static bool is_of_files(duckdb_error_type type)
+static bool db_is_of_files(duckdb_error_type type)
 {
 	static const duckdb_error_type types[] = {
 		DUCKDB_ERROR_INVALID, DUCKDB_ERROR_UNKNOWN_TYPE,  DUCKDB_ERROR_SERIALIZATION,
@@ -412,8 +413,8 @@ int db__execute(struct db *db, duckdb_prepared_statement prepared, duckdb_result
 
 	if (db__start_and_finish(db, prepared, out) == DuckDBSuccess)
 		return 0;
-	err = failed(db, duckdb_result_error(out));
-	if (db->blame && is_of_files(duckdb_result_error_type(out)))
+	err = db_failed(db, duckdb_result_error(out));
+	if (db->blame && db_is_of_files(duckdb_result_error_type(out)))
 		db->blame(db, db->files);
 	return err;
 }
@@ -466,7 +467,7 @@ int db__read_integers(struct db *db, const char *path, int64_t *const *fields, s
 	int err = db__run_file(db, path, &result);
 
 	if (!err && !(chunk = duckdb_fetch_chunk(result)))
-		err = failed(db, duckdb_result_error(&result));
+		err = db_failed(db, duckdb_result_error(&result));
 	for (idx_t i = 0; chunk && i < cnt; i++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, i));
 

@@ -31,7 +31,7 @@ bool fleet_files__is_part(const char *path)
 	return strncmp(name, "part-", 5) == 0 && sz > 13 && strcmp(name + sz - 8, ".parquet") == 0;
 }
 
-static int take_part(const struct fleet_walk *w, size_t table, const char *path)
+static int fleetfiles_take_part(const struct fleet_walk *w, size_t table, const char *path)
 {
 	char *copy = strdup(path);
 
@@ -50,7 +50,7 @@ static int take_matches(const struct fleet_walk *w, size_t table, const char *pa
 	int err = glob(pattern, 0, NULL, &found) == GLOB_NOSPACE ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < found.gl_pathc && !err; i++)
-		err = take_part(w, table, found.gl_pathv[i]);
+		err = fleetfiles_take_part(w, table, found.gl_pathv[i]);
 	globfree(&found);
 	return err;
 }
@@ -74,7 +74,8 @@ struct fleet_place {
 	const char *pattern;
 };
 
-static int take_table(const struct fleet_walk *w, size_t table, const struct fleet_place *p)
+static int fleetfiles_take_table(const struct fleet_walk *w, size_t table,
+				 const struct fleet_place *p)
 {
 	struct buf pattern = { 0 };
 	int err;
@@ -91,20 +92,20 @@ static int take_table(const struct fleet_walk *w, size_t table, const struct fle
 	return err;
 }
 
-static int take_all(const struct fleet_walk *w, const char *root)
+static int fleetfiles_take_all(const struct fleet_walk *w, const char *root)
 {
 	struct fleet_place p = { .root = root, .root_sz = strlen(root), .below = "" };
 	int err = 0;
 
 	for (size_t t = 0; t < TABLE_CNT && !err; t++) {
 		p.pattern = t == 0 ? "day=*/hour=*/" PART : "day=*/" PART;
-		err = take_table(w, t, &p);
+		err = fleetfiles_take_table(w, t, &p);
 	}
 	return err;
 }
 
 /* `below` is the end of `path`: day=…, hour=… and a file, or the first of these. */
-static int take_some(const struct fleet_walk *w, const char *path, const char *below)
+static int fleetfiles_take_some(const struct fleet_walk *w, const char *path, const char *below)
 {
 	const char *hour = strchr(below, '/'), *file = hour ? strchr(hour + 1, '/') : NULL;
 	struct fleet_place p = { .root = path,
@@ -114,12 +115,12 @@ static int take_some(const struct fleet_walk *w, const char *path, const char *b
 				 .pattern = file   ? ""
 					    : hour ? "/" PART
 						   : "/hour=*/" PART };
-	int err = take_table(w, 0, &p);
+	int err = fleetfiles_take_table(w, 0, &p);
 
 	p.below_sz = hour ? (size_t)(hour - below) : p.below_sz;
 	p.pattern = "/" PART;
 	for (size_t t = 1; t < TABLE_CNT && !err; t++)
-		err = take_table(w, t, &p);
+		err = fleetfiles_take_table(w, t, &p);
 	return err;
 }
 
@@ -134,10 +135,10 @@ int fleet_files__each(const char *path, int (*take)(struct recfile_pair, void *)
 		if (at == path || at[-1] == '/')
 			events = at;
 	if (events)
-		return take_some(&w, path, events + strlen("events/"));
+		return fleetfiles_take_some(&w, path, events + strlen("events/"));
 	if (asprintf(&root, "%s/", path) < 0)
 		return -ENOMEM;
-	err = take_all(&w, root);
+	err = fleetfiles_take_all(&w, root);
 	free(root);
 	return err;
 }

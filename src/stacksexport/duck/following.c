@@ -82,8 +82,8 @@ static void run__free(void *arg)
 	free(run);
 }
 
-static const char *take_column(struct call *call, duckdb_bind_info info,
-			       duckdb_prepared_statement query)
+static const char *following_take_column(struct call *call, duckdb_bind_info info,
+					 duckdb_prepared_statement query)
 {
 	idx_t i = call->column_cnt;
 	const char *name = duckdb_prepared_statement_column_name(query, i);
@@ -100,8 +100,8 @@ static const char *take_column(struct call *call, duckdb_bind_info info,
 }
 
 /* Returns NULL, or the error. */
-static const char *take_columns(struct call *call, duckdb_bind_info info,
-				duckdb_prepared_statement query)
+static const char *following_take_columns(struct call *call, duckdb_bind_info info,
+					  duckdb_prepared_statement query)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(query);
 	const char *wrong = NULL;
@@ -110,12 +110,12 @@ static const char *take_columns(struct call *call, duckdb_bind_info info,
 	if (!call->columns)
 		return "out of memory";
 	while (call->column_cnt < cnt && !wrong)
-		wrong = take_column(call, info, query);
+		wrong = following_take_column(call, info, query);
 	return wrong;
 }
 
 /* Takes the second argument: the number of files that the connection of the outer query reads. */
-static void take_file_cnt(struct call *call, duckdb_bind_info info, const struct db *db)
+static void following_take_file_cnt(struct call *call, duckdb_bind_info info, const struct db *db)
 {
 	duckdb_value number = duckdb_bind_get_parameter(info, 1);
 	int64_t cnt = duckdb_is_null_value(number) ? 0 : duckdb_get_int64(number);
@@ -139,10 +139,10 @@ static const char *take_query(struct call *call, duckdb_bind_info info, const st
 		return "following() takes a query";
 	if (duckdb_prepare(db->connection, call->query, query) != DuckDBSuccess)
 		return duckdb_prepare_error(*query);
-	return take_columns(call, info, *query);
+	return following_take_columns(call, info, *query);
 }
 
-static void bind(duckdb_bind_info info)
+static void following_bind(duckdb_bind_info info)
 {
 	struct call *call = calloc(1, sizeof(*call));
 	duckdb_prepared_statement query = NULL;
@@ -150,7 +150,7 @@ static void bind(duckdb_bind_info info)
 	struct db db = { 0 };
 
 	if (call) {
-		take_file_cnt(call, info, duckdb_bind_get_extra_info(info));
+		following_take_file_cnt(call, info, duckdb_bind_get_extra_info(info));
 		if (db__connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
 			wrong = take_query(call, info, &db, &query);
 		duckdb_bind_set_bind_data(info, call, call__free);
@@ -161,7 +161,7 @@ static void bind(duckdb_bind_info info)
 	duckdb_disconnect(&db.connection);
 }
 
-static enum pairing_of of_name(const char *name)
+static enum pairing_of following_of_name(const char *name)
 {
 	if (strncmp(name, "next_", 5) == 0)
 		return PAIRING_NEXT;
@@ -185,7 +185,7 @@ static void append_query(struct buf *sql, const struct call *call, duckdb_init_i
 }
 
 /* Begins to read the next group, if there is one. Returns 0 or -errno (already logged). */
-static int start_next(struct run *run)
+static int following_start_next(struct run *run)
 {
 	struct file_group *b = &run->groups[run->started % 2];
 	struct recfiles files = recfiles__part(&run->files, run->file_cnt, GROUP_SZ);
@@ -216,7 +216,7 @@ static struct pairing *make_pairing(const struct call *call, duckdb_init_info in
 
 		columns[i] = (struct pairing_column){ .input = CONTROL_CNT + i,
 						      .output = i,
-						      .of = of_name(c->name),
+						      .of = following_of_name(c->name),
 						      .type = c->type };
 	}
 	if (columns)
@@ -238,10 +238,10 @@ static const char *run__start(struct run *run, const struct call *call, duckdb_i
 	    db__connect_again(db, &run->groups[0].db) != 0 ||
 	    db__connect_again(db, &run->groups[1].db) != 0)
 		return "out of memory";
-	return start_next(run) == 0 ? NULL : "the query of following() cannot be run";
+	return following_start_next(run) == 0 ? NULL : "the query of following() cannot be run";
 }
 
-static void init(duckdb_init_info info)
+static void following_init(duckdb_init_info info)
 {
 	const struct call *call = duckdb_init_get_bind_data(info);
 	struct run *run = calloc(1, sizeof(*run));
@@ -261,7 +261,7 @@ static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 		duckdb_data_chunk chunk;
 
 		if (b->pending) {
-			if (start_next(run) != 0 ||
+			if (following_start_next(run) != 0 ||
 			    db__finish_pending(b->pending, &b->rows) != DuckDBSuccess) {
 				*wrong = duckdb_result_error(&b->rows);
 				*wrong = *wrong ? *wrong : "the query of following() cannot be run";
@@ -280,7 +280,7 @@ static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
 
 /* Takes chunks until one completes a row, because a result without rows would be the end. Returns
  * NULL, or the error. */
-static const char *give_rows(struct run *run, duckdb_data_chunk output)
+static const char *following_give_rows(struct run *run, duckdb_data_chunk output)
 {
 	duckdb_data_chunk chunk = NULL;
 	const char *wrong = NULL;
@@ -302,10 +302,10 @@ static const char *give_rows(struct run *run, duckdb_data_chunk output)
 	return wrong;
 }
 
-static void go_on(duckdb_function_info info, duckdb_data_chunk output)
+static void following_go_on(duckdb_function_info info, duckdb_data_chunk output)
 {
 	struct run *run = duckdb_function_get_init_data(info);
-	const char *wrong = give_rows(run, output);
+	const char *wrong = following_give_rows(run, output);
 
 	if (wrong)
 		duckdb_function_set_error(info, wrong);
@@ -322,9 +322,9 @@ int following__register(struct db *db)
 	duckdb_table_function_add_parameter(f, text);
 	duckdb_table_function_add_parameter(f, number);
 	duckdb_table_function_set_extra_info(f, db, NULL);
-	duckdb_table_function_set_bind(f, bind);
-	duckdb_table_function_set_init(f, init);
-	duckdb_table_function_set_function(f, go_on);
+	duckdb_table_function_set_bind(f, following_bind);
+	duckdb_table_function_set_init(f, following_init);
+	duckdb_table_function_set_function(f, following_go_on);
 	duckdb_table_function_supports_projection_pushdown(f, true);
 	state = duckdb_register_table_function(db->connection, f);
 	duckdb_destroy_table_function(&f);

@@ -13,7 +13,7 @@ static const struct {
 
 /* Finds the place of each field in the struct; -1: absent. Returns false if a field has the wrong
  * type. */
-static bool find_fields(duckdb_logical_type frame, int fields[FRAME_FIELD_CNT])
+static bool frames_find_fields(duckdb_logical_type frame, int fields[FRAME_FIELD_CNT])
 {
 	bool good = true;
 
@@ -48,7 +48,7 @@ bool frames__is_stack(duckdb_logical_type list)
 	if (duckdb_get_type_id(list) != DUCKDB_TYPE_LIST)
 		return false;
 	frame = duckdb_list_type_child_type(list);
-	good = duckdb_get_type_id(frame) == DUCKDB_TYPE_STRUCT && find_fields(frame, fields);
+	good = duckdb_get_type_id(frame) == DUCKDB_TYPE_STRUCT && frames_find_fields(frame, fields);
 	duckdb_destroy_logical_type(&frame);
 	return good;
 }
@@ -61,7 +61,7 @@ struct frames frames__on(duckdb_vector vector)
 
 	v.frame = cells__on(duckdb_list_vector_get_child(vector));
 	type = duckdb_vector_get_column_type(v.frame.vector);
-	find_fields(type, fields);
+	frames_find_fields(type, fields);
 	duckdb_destroy_logical_type(&type);
 	for (size_t f = 0; f < FRAME_FIELD_CNT; f++)
 		v.fields[f] = cells__on(fields[f] < 0 ? NULL
@@ -79,7 +79,7 @@ struct frame_text frames__text(const struct frames *v, enum frame_field f, idx_t
 }
 
 /* Reads an address as unsigned: those of the kernel are above INT64_MAX. */
-static uint64_t address(const struct frames *v, enum frame_field f, idx_t at)
+static uint64_t frames_address(const struct frames *v, enum frame_field f, idx_t at)
 {
 	const struct cells *c = &v->fields[f];
 
@@ -95,10 +95,10 @@ void frames__get(const struct frames *v, idx_t at, struct named_frame *out)
 		.module = frames__text(v, FRAME_MODULE, at),
 		.build_id = frames__text(v, FRAME_BUILD_ID, at),
 		.file = frames__text(v, FRAME_FILE, at),
-		.address = address(v, FRAME_ADDRESS, at),
-		.offset = address(v, FRAME_OFFSET, at),
-		.file_offset = address(v, FRAME_FILE_OFFSET, at),
-		.line = (int32_t)address(v, FRAME_LINE, at),
+		.address = frames_address(v, FRAME_ADDRESS, at),
+		.offset = frames_address(v, FRAME_OFFSET, at),
+		.file_offset = frames_address(v, FRAME_FILE_OFFSET, at),
+		.line = (int32_t)frames_address(v, FRAME_LINE, at),
 		.has_file_offset = !cells__is_null(&v->fields[FRAME_FILE_OFFSET], at),
 	};
 }

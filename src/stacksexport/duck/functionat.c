@@ -23,7 +23,7 @@ static void function_places__free(void *arg)
 	free(l);
 }
 
-static struct frame_text text_of(const struct cells *c, idx_t row)
+static struct frame_text functionat_text_of(const struct cells *c, idx_t row)
 {
 	struct frame_text text = { 0 };
 
@@ -32,8 +32,8 @@ static struct frame_text text_of(const struct cells *c, idx_t row)
 }
 
 /* Must hold the lock. */
-static bool places_find(struct function_places *l, struct named_frame *frame,
-			char text[FUNCTION_PLACE_SZ])
+static bool functionat_places_find(struct function_places *l, struct named_frame *frame,
+				   char text[FUNCTION_PLACE_SZ])
 {
 	frame->offset += frame->address;
 	frame->address = 0;
@@ -48,12 +48,13 @@ bool function_places__find(struct function_places *l, struct named_frame *frame,
 	bool found;
 
 	pthread_mutex_lock(&l->lock);
-	found = places_find(l, frame, text);
+	found = functionat_places_find(l, frame, text);
 	pthread_mutex_unlock(&l->lock);
 	return found;
 }
 
-static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+static void functionat_answer(duckdb_function_info info, duckdb_data_chunk input,
+			      duckdb_vector output)
 {
 	struct cells module = cells__on(duckdb_data_chunk_get_vector(input, 0));
 	struct cells build_id = cells__on(duckdb_data_chunk_get_vector(input, 1));
@@ -66,11 +67,11 @@ static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_ve
 	valid = duckdb_vector_get_validity(output);
 	pthread_mutex_lock(&l->lock);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); row++) {
-		struct named_frame f = { .module = text_of(&module, row),
-					 .build_id = text_of(&build_id, row),
+		struct named_frame f = { .module = functionat_text_of(&module, row),
+					 .build_id = functionat_text_of(&build_id, row),
 					 .offset = places[row] };
 
-		if (places_find(l, &f, text))
+		if (functionat_places_find(l, &f, text))
 			duckdb_vector_assign_string_element(output, row, text);
 		else
 			duckdb_validity_set_row_invalid(valid, row);
@@ -78,7 +79,7 @@ static void answer(duckdb_function_info info, duckdb_data_chunk input, duckdb_ve
 	pthread_mutex_unlock(&l->lock);
 }
 
-static duckdb_scalar_function make(struct function_places *l)
+static duckdb_scalar_function functionat_make(struct function_places *l)
 {
 	static const duckdb_type parameters[] = { DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_VARCHAR,
 						  DUCKDB_TYPE_UBIGINT };
@@ -94,7 +95,7 @@ static duckdb_scalar_function make(struct function_places *l)
 	}
 	duckdb_scalar_function_set_return_type(f, text);
 	duckdb_scalar_function_set_extra_info(f, l, function_places__free);
-	duckdb_scalar_function_set_function(f, answer);
+	duckdb_scalar_function_set_function(f, functionat_answer);
 	duckdb_destroy_logical_type(&text);
 	return f;
 }
@@ -112,7 +113,7 @@ int function_at__register(struct db *db, struct binaries *binaries, struct funct
 	pthread_mutex_init(&l->lock, NULL);
 	l->binaries = binaries;
 	*places = l;
-	f = make(l);
+	f = functionat_make(l);
 	state = duckdb_register_scalar_function(db->connection, f);
 	duckdb_destroy_scalar_function(&f);
 	if (state == DuckDBSuccess)

@@ -12,28 +12,28 @@
 #include "stacksexport/duck/frames.h"
 
 /* A function: its name and the file name of its module, as IDs of strings. */
-struct function_key {
+struct functionids_key {
 	uint32_t name, module;
 };
 
-struct function {
+struct functionids_function {
 	UT_hash_handle hh;
-	struct function_key key;
+	struct functionids_key key;
 	int32_t id;
 };
 
-struct functions {
+struct functionids_functions {
 	pthread_mutex_t lock;
 	struct function_places *places;
 	struct strtab *strings;
-	struct function *by_key;
-	struct function **by_id; /* [id - 1] */
+	struct functionids_function *by_key;
+	struct functionids_function **by_id; /* [id - 1] */
 	size_t cnt, cap;
 };
 
 static void functions__free(void *arg)
 {
-	struct functions *f = arg;
+	struct functionids_functions *f = arg;
 
 	HASH_CLEAR(hh, f->by_key);
 	for (size_t i = 0; i < f->cnt; i++)
@@ -44,9 +44,9 @@ static void functions__free(void *arg)
 	free(f);
 }
 
-static struct functions *functions__new(struct function_places *places)
+static struct functionids_functions *functions__new(struct function_places *places)
 {
-	struct functions *f = calloc(1, sizeof(*f));
+	struct functionids_functions *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
@@ -60,10 +60,10 @@ static struct functions *functions__new(struct function_places *places)
 }
 
 /* Reserves room for one more ID. */
-static bool functions_grow(struct functions *f)
+static bool functions_grow(struct functionids_functions *f)
 {
 	size_t cap = f->cap ? 2 * f->cap : 1024;
-	struct function **by_id;
+	struct functionids_function **by_id;
 
 	if (f->cnt < f->cap)
 		return true;
@@ -76,9 +76,9 @@ static bool functions_grow(struct functions *f)
 }
 
 /* Returns the ID of a function; 0 if out of memory. Must hold the lock. */
-static int32_t functions_id(struct functions *f, struct function_key key)
+static int32_t functions_id(struct functionids_functions *f, struct functionids_key key)
 {
-	struct function *function;
+	struct functionids_function *function;
 
 	HASH_FIND(hh, f->by_key, &key, sizeof(key), function);
 	if (function)
@@ -97,7 +97,7 @@ static int32_t functions_id(struct functions *f, struct function_key key)
 }
 
 /* Like DuckDB's parse_filename(). */
-static struct frame_text file_name(struct frame_text path)
+static struct frame_text functionids_file_name(struct frame_text path)
 {
 	size_t at = path.sz;
 
@@ -107,9 +107,9 @@ static struct frame_text file_name(struct frame_text path)
 }
 
 /* Returns what sql/stacks.sql defines as function_of(); 0 if out of memory. */
-static int32_t functions__of_frame(struct functions *f, struct named_frame *frame)
+static int32_t functions__of_frame(struct functionids_functions *f, struct named_frame *frame)
 {
-	struct frame_text module = file_name(frame->module), name = frame->name;
+	struct frame_text module = functionids_file_name(frame->module), name = frame->name;
 	char place[FUNCTION_PLACE_SZ];
 	int32_t id;
 
@@ -120,7 +120,8 @@ static int32_t functions__of_frame(struct functions *f, struct named_frame *fram
 		name.sz = strlen(name.s);
 	}
 	pthread_mutex_lock(&f->lock);
-	id = functions_id(f, (struct function_key){ strtab__id(f->strings, name.s, name.sz),
+	id = functions_id(f,
+			  (struct functionids_key){ strtab__id(f->strings, name.s, name.sz),
 						    strtab__id(f->strings, module.s, module.sz) });
 	pthread_mutex_unlock(&f->lock);
 	return id;
@@ -147,14 +148,14 @@ struct recent {
 
 /* A call for one chunk. */
 struct numbering {
-	struct functions *functions;
+	struct functionids_functions *functions;
 	struct frames frames;
 	int32_t *ids; /* the output */
 	size_t cnt;
 	struct recent recent[RECENT_CNT];
 };
 
-static struct text_key text_key(struct frame_text t)
+static struct text_key functionids_text_key(struct frame_text t)
 {
 	struct text_key k = { { 0, 0 } };
 
@@ -198,8 +199,8 @@ static int32_t numbering_id(struct numbering *n, idx_t at)
 
 	if (!name.s)
 		return numbering_look_up(n, at);
-	wanted.name = text_key(name);
-	wanted.module = text_key(frames__text(&n->frames, FRAME_MODULE, at));
+	wanted.name = functionids_text_key(name);
+	wanted.module = functionids_text_key(frames__text(&n->frames, FRAME_MODULE, at));
 	r = numbering_find(n, &wanted);
 	if (is_recent(r, &wanted))
 		return r->id;
@@ -261,7 +262,7 @@ static void function_ids(duckdb_function_info info, duckdb_data_chunk input, duc
 }
 
 /* Checks the type of the frames, which differs between recordings. */
-static void check_frames(duckdb_bind_info info)
+static void functionids_check_frames(duckdb_bind_info info)
 {
 	duckdb_expression frames = duckdb_scalar_function_bind_get_argument(info, 0);
 	duckdb_logical_type type = duckdb_expression_return_type(frames);
@@ -273,7 +274,8 @@ static void check_frames(duckdb_bind_info info)
 	duckdb_destroy_expression(&frames);
 }
 
-/* ---- first_of_each() ------------------------------------------------------------------------- */
+/* ---- functionids_first_of_each()
+ * ------------------------------------------------------------------------- */
 
 /* The list in which a number occurred last. */
 struct met {
@@ -281,7 +283,7 @@ struct met {
 	size_t cnt;
 };
 
-static bool keep_first(struct met *met, int32_t id, uint32_t list)
+static bool functionids_keep_first(struct met *met, int32_t id, uint32_t list)
 {
 	if (id <= 0 || (size_t)id >= met->cnt || met->list[id] == list)
 		return false;
@@ -302,16 +304,17 @@ static bool first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vect
 
 		lists[row].offset = cnt;
 		for (idx_t at = list.offset; at < list.offset + list.length; at++)
-			if (keep_first(met, from[at], (uint32_t)row + 1))
+			if (functionids_keep_first(met, from[at], (uint32_t)row + 1))
 				ids[cnt++] = from[at];
 		lists[row].length = cnt - lists[row].offset;
 	}
 	return ids && duckdb_list_vector_set_size(output, cnt) == DuckDBSuccess;
 }
 
-static void first_of_each(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+static void functionids_first_of_each(duckdb_function_info info, duckdb_data_chunk input,
+				      duckdb_vector output)
 {
-	struct functions *f = duckdb_scalar_function_get_extra_info(info);
+	struct functionids_functions *f = duckdb_scalar_function_get_extra_info(info);
 	struct met met;
 
 	pthread_mutex_lock(&f->lock);
@@ -356,7 +359,8 @@ static void listing_init(duckdb_init_info info)
 	duckdb_init_set_max_threads(info, 1);
 }
 
-static void assign_string(const struct functions *f, uint32_t string, duckdb_vector to, idx_t row)
+static void assign_string(const struct functionids_functions *f, uint32_t string, duckdb_vector to,
+			  idx_t row)
 {
 	size_t sz;
 	const char *s = strtab__str(f->strings, string, &sz);
@@ -366,14 +370,14 @@ static void assign_string(const struct functions *f, uint32_t string, duckdb_vec
 
 static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 {
-	struct functions *f = duckdb_function_get_extra_info(info);
+	struct functionids_functions *f = duckdb_function_get_extra_info(info);
 	struct listing *l = duckdb_function_get_init_data(info);
 	int32_t *ids = duckdb_vector_get_data(duckdb_data_chunk_get_vector(output, 0));
 	idx_t row = 0;
 
 	pthread_mutex_lock(&f->lock);
 	for (; l->given < f->cnt && row < duckdb_vector_size(); row++, l->given++) {
-		const struct function *function = f->by_id[l->given];
+		const struct functionids_function *function = f->by_id[l->given];
 
 		ids[row] = function->id;
 		assign_string(f, function->key.name, duckdb_data_chunk_get_vector(output, 1), row);
@@ -386,7 +390,8 @@ static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static duckdb_state register_scalar(struct db *db, struct functions *f, const char *name)
+static duckdb_state register_scalar(struct db *db, struct functionids_functions *f,
+				    const char *name)
 {
 	bool is_numbering = strcmp(name, "function_ids") == 0;
 	duckdb_logical_type id = duckdb_create_logical_type(DUCKDB_TYPE_INTEGER);
@@ -399,9 +404,10 @@ static duckdb_state register_scalar(struct db *db, struct functions *f, const ch
 	duckdb_scalar_function_add_parameter(s, is_numbering ? any : ids);
 	duckdb_scalar_function_set_return_type(s, ids);
 	duckdb_scalar_function_set_extra_info(s, f, NULL);
-	duckdb_scalar_function_set_function(s, is_numbering ? function_ids : first_of_each);
+	duckdb_scalar_function_set_function(s, is_numbering ? function_ids
+							    : functionids_first_of_each);
 	if (is_numbering)
-		duckdb_scalar_function_set_bind(s, check_frames);
+		duckdb_scalar_function_set_bind(s, functionids_check_frames);
 	state = duckdb_register_scalar_function(db->connection, s);
 	duckdb_destroy_scalar_function(&s);
 	duckdb_destroy_logical_type(&any);
@@ -411,7 +417,7 @@ static duckdb_state register_scalar(struct db *db, struct functions *f, const ch
 }
 
 /* Registers the listing, which owns the functions. */
-static duckdb_state register_listing(struct db *db, struct functions *f)
+static duckdb_state register_listing(struct db *db, struct functionids_functions *f)
 {
 	duckdb_table_function t = duckdb_create_table_function();
 	duckdb_state state;
@@ -428,7 +434,7 @@ static duckdb_state register_listing(struct db *db, struct functions *f)
 
 int function_ids__register(struct db *db, struct function_places *places)
 {
-	struct functions *f = functions__new(places);
+	struct functionids_functions *f = functions__new(places);
 
 	if (!f) {
 		log__error("out of memory");

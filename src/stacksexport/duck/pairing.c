@@ -34,7 +34,7 @@ struct kept_text {
 	char bytes[];
 };
 
-struct column {
+struct paired_column {
 	struct pairing_column is;
 	size_t sz;
 	uint8_t *kept; /* by key, or by mark; none of PAIRING_NEXT */
@@ -43,7 +43,7 @@ struct column {
 
 struct pairing {
 	struct pairing_control control;
-	struct column *columns;
+	struct paired_column *columns;
 	size_t column_cnt;
 
 	struct pair_plan plan;
@@ -59,7 +59,7 @@ bool pairing__can(duckdb_type type)
 	return type < sizeof(sizes) && sizes[type];
 }
 
-static bool is_text(const struct column *c)
+static bool pairing_is_text(const struct paired_column *c)
 {
 	return c->is.type == DUCKDB_TYPE_VARCHAR || c->is.type == DUCKDB_TYPE_BLOB;
 }
@@ -67,7 +67,7 @@ static bool is_text(const struct column *c)
 static int resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
 {
 	for (size_t i = 0; i < p->column_cnt; i++) {
-		struct column *c = &p->columns[i];
+		struct paired_column *c = &p->columns[i];
 		uint8_t *kept;
 		bool *null;
 
@@ -84,7 +84,7 @@ static int resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
 }
 
 /* Reserves room for all rows and marks that the plan keeps. */
-static int make_room(struct pairing *p)
+static int pairing_make_room(struct pairing *p)
 {
 	uint32_t rows = p->plan.key_capacity, marks = p->plan.mark_capacity;
 
@@ -97,19 +97,19 @@ static int make_room(struct pairing *p)
 	return 0;
 }
 
-static const void *values_of(duckdb_data_chunk chunk, idx_t column)
+static const void *pairing_values_of(duckdb_data_chunk chunk, idx_t column)
 {
 	return duckdb_vector_get_data(duckdb_data_chunk_get_vector(chunk, column));
 }
 
 /* Plans what each row does, in order. */
-static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t *given)
+static int pairing_plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t *given)
 {
-	const uint64_t *key = values_of(input, p->control.key);
-	const int64_t *moment = values_of(input, p->control.moment);
-	const int64_t *begin = values_of(input, p->control.begin);
-	const bool *is_mark = values_of(input, p->control.is_mark);
-	const bool *is_end = values_of(input, p->control.is_end);
+	const uint64_t *key = pairing_values_of(input, p->control.key);
+	const int64_t *moment = pairing_values_of(input, p->control.moment);
+	const int64_t *begin = pairing_values_of(input, p->control.begin);
+	const bool *is_mark = pairing_values_of(input, p->control.is_mark);
+	const bool *is_end = pairing_values_of(input, p->control.is_end);
 	int err = 0;
 
 	for (idx_t i = 0; i < rows && !err; i++) {
@@ -117,10 +117,10 @@ static int plan(struct pairing *p, duckdb_data_chunk input, idx_t rows, uint32_t
 
 		err = pair_plan__add(&p->plan, &row, given, &p->steps[i]);
 	}
-	return err ? err : make_room(p);
+	return err ? err : pairing_make_room(p);
 }
 
-static const char *keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
+static const char *pairing_keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
 {
 	struct kept_text *t;
 
@@ -139,20 +139,20 @@ static const char *keep_bytes(struct pairing *p, const char *bytes, uint32_t sz)
 }
 
 /* Copies a long text, which points into its chunk, and lets `kept` point to the copy. */
-static int keep_text(struct pairing *p, duckdb_string_t *kept)
+static int pairing_keep_text(struct pairing *p, duckdb_string_t *kept)
 {
 	const char *bytes;
 
 	if (duckdb_string_is_inlined(*kept))
 		return 0;
-	bytes = keep_bytes(p, kept->value.pointer.ptr, kept->value.pointer.length);
+	bytes = pairing_keep_bytes(p, kept->value.pointer.ptr, kept->value.pointer.length);
 	if (!bytes)
 		return -ENOMEM;
 	kept->value.pointer.ptr = (char *)bytes;
 	return 0;
 }
 
-static void copy(void *to, const void *from, size_t sz)
+static void pairing_copy(void *to, const void *from, size_t sz)
 {
 	if (sz == 8)
 		memcpy(to, from, 8);
@@ -173,7 +173,7 @@ struct ends {
 	uint64_t *out_validity;
 };
 
-static struct ends ends_of(const struct column *c, duckdb_data_chunk input,
+static struct ends ends_of(const struct paired_column *c, duckdb_data_chunk input,
 			   duckdb_data_chunk output)
 {
 	struct ends e = { .output = duckdb_data_chunk_get_vector(output, c->is.output) };
@@ -190,18 +190,19 @@ static struct ends ends_of(const struct column *c, duckdb_data_chunk input,
 	return e;
 }
 
-static void give(const struct column *c, const struct ends *e, idx_t row, const void *value,
-		 bool null)
+static void pairing_give(const struct paired_column *c, const struct ends *e, idx_t row,
+			 const void *value, bool null)
 {
 	if (null) {
 		duckdb_validity_set_row_invalid(e->out_validity, row);
-	} else if (is_text(c) && !duckdb_string_is_inlined(*(const duckdb_string_t *)value)) {
+	} else if (pairing_is_text(c) &&
+		   !duckdb_string_is_inlined(*(const duckdb_string_t *)value)) {
 		const duckdb_string_t *s = value;
 
 		duckdb_vector_assign_string_element_len(e->output, row, s->value.pointer.ptr,
 							s->value.pointer.length);
 	} else {
-		copy(e->out + row * c->sz, value, c->sz);
+		pairing_copy(e->out + row * c->sz, value, c->sz);
 	}
 }
 
@@ -210,18 +211,20 @@ static bool is_null(const struct ends *e, idx_t row)
 	return e->in_validity && !(e->in_validity[row / 64] >> row % 64 & 1);
 }
 
-static int keep(struct pairing *p, struct column *c, uint32_t at, const struct ends *e, idx_t row)
+static int pairing_keep(struct pairing *p, struct paired_column *c, uint32_t at,
+			const struct ends *e, idx_t row)
 {
 	uint8_t *kept = c->kept + at * c->sz;
 
 	c->null[at] = is_null(e, row);
 	if (c->null[at])
 		return 0;
-	copy(kept, e->in + row * c->sz, c->sz);
-	return is_text(c) ? keep_text(p, (duckdb_string_t *)kept) : 0;
+	pairing_copy(kept, e->in + row * c->sz, c->sz);
+	return pairing_is_text(c) ? pairing_keep_text(p, (duckdb_string_t *)kept) : 0;
 }
 
-static int move_rows(struct pairing *p, struct column *c, const struct ends *e, idx_t rows)
+static int pairing_move_rows(struct pairing *p, struct paired_column *c, const struct ends *e,
+			     idx_t rows)
 {
 	int err = 0;
 
@@ -229,25 +232,26 @@ static int move_rows(struct pairing *p, struct column *c, const struct ends *e, 
 		const struct pair_step *s = &p->steps[i];
 
 		if (s->give != PAIR_NONE)
-			give(c, e, s->give, c->kept + s->from * c->sz, c->null[s->from]);
+			pairing_give(c, e, s->give, c->kept + s->from * c->sz, c->null[s->from]);
 		if (s->to != PAIR_NONE)
-			err = keep(p, c, s->to, e, i);
+			err = pairing_keep(p, c, s->to, e, i);
 	}
 	return err;
 }
 
-static int move_next(struct pairing *p, struct column *c, const struct ends *e, idx_t rows)
+static int pairing_move_next(struct pairing *p, struct paired_column *c, const struct ends *e,
+			     idx_t rows)
 {
 	for (idx_t i = 0; i < rows; i++) {
 		const struct pair_step *s = &p->steps[i];
 
 		if (s->give != PAIR_NONE)
-			give(c, e, s->give, e->in + i * c->sz, is_null(e, i));
+			pairing_give(c, e, s->give, e->in + i * c->sz, is_null(e, i));
 	}
 	return 0;
 }
 
-static int move_marks(struct pairing *p, struct column *c, const struct ends *e, idx_t rows)
+static int move_marks(struct pairing *p, struct paired_column *c, const struct ends *e, idx_t rows)
 {
 	int err = 0;
 
@@ -255,18 +259,20 @@ static int move_marks(struct pairing *p, struct column *c, const struct ends *e,
 		const struct pair_step *s = &p->steps[i];
 
 		if (s->give != PAIR_NONE && s->from_mark != PAIR_NONE)
-			give(c, e, s->give, c->kept + s->from_mark * c->sz, c->null[s->from_mark]);
+			pairing_give(c, e, s->give, c->kept + s->from_mark * c->sz,
+				     c->null[s->from_mark]);
 		else if (s->give != PAIR_NONE)
-			give(c, e, s->give, NULL, true);
+			pairing_give(c, e, s->give, NULL, true);
 		if (s->to_mark != PAIR_NONE)
-			err = keep(p, c, s->to_mark, e, i);
+			err = pairing_keep(p, c, s->to_mark, e, i);
 	}
 	return err;
 }
 
-static int (*const moves[])(struct pairing *, struct column *, const struct ends *, idx_t) = {
-	[PAIRING_ROW] = move_rows,
-	[PAIRING_NEXT] = move_next,
+static int (*const moves[])(struct pairing *, struct paired_column *, const struct ends *,
+			    idx_t) = {
+	[PAIRING_ROW] = pairing_move_rows,
+	[PAIRING_NEXT] = pairing_move_next,
 	[PAIRING_MARK] = move_marks,
 };
 
@@ -274,10 +280,10 @@ int pairing__take(struct pairing *p, duckdb_data_chunk input, duckdb_data_chunk 
 {
 	idx_t rows = duckdb_data_chunk_get_size(input);
 	uint32_t given = 0;
-	int err = plan(p, input, rows, &given);
+	int err = pairing_plan(p, input, rows, &given);
 
 	for (size_t i = 0; i < p->column_cnt && !err; i++) {
-		struct column *c = &p->columns[i];
+		struct paired_column *c = &p->columns[i];
 		struct ends e = ends_of(c, input, output);
 
 		err = moves[c->is.of](p, c, &e, rows);
@@ -287,16 +293,16 @@ int pairing__take(struct pairing *p, duckdb_data_chunk input, duckdb_data_chunk 
 }
 
 /* Gives the last rows of some keys. */
-static void give_last(const struct column *c, duckdb_data_chunk output, const uint32_t *keys,
-		      idx_t cnt)
+static void pairing_give_last(const struct paired_column *c, duckdb_data_chunk output,
+			      const uint32_t *keys, idx_t cnt)
 {
 	struct ends e = ends_of(c, NULL, output);
 
 	for (idx_t i = 0; i < cnt; i++)
 		if (c->is.of == PAIRING_ROW)
-			give(c, &e, i, c->kept + keys[i] * c->sz, c->null[keys[i]]);
+			pairing_give(c, &e, i, c->kept + keys[i] * c->sz, c->null[keys[i]]);
 		else
-			give(c, &e, i, NULL, true);
+			pairing_give(c, &e, i, NULL, true);
 }
 
 void pairing__finish(struct pairing *p, duckdb_data_chunk output)
@@ -307,11 +313,11 @@ void pairing__finish(struct pairing *p, duckdb_data_chunk output)
 		if (p->plan.keys[p->finished].has_row)
 			p->last[cnt++] = p->finished;
 	for (size_t i = 0; i < p->column_cnt; i++)
-		give_last(&p->columns[i], output, p->last, cnt);
+		pairing_give_last(&p->columns[i], output, p->last, cnt);
 	duckdb_data_chunk_set_size(output, cnt);
 }
 
-static int add_columns(struct pairing *p, const struct pairing_column *columns, size_t cnt)
+static int pairing_add_columns(struct pairing *p, const struct pairing_column *columns, size_t cnt)
 {
 	p->columns = calloc(cnt ? cnt : 1, sizeof(*p->columns));
 	if (!p->columns)
@@ -321,7 +327,8 @@ static int add_columns(struct pairing *p, const struct pairing_column *columns, 
 
 		if (!pairing__can(is->type))
 			return -EINVAL;
-		p->columns[p->column_cnt] = (struct column){ .is = *is, .sz = sizes[is->type] };
+		p->columns[p->column_cnt] =
+			(struct paired_column){ .is = *is, .sz = sizes[is->type] };
 	}
 	return 0;
 }
@@ -336,7 +343,7 @@ struct pairing *pairing__new(const struct pairing_control *control,
 	p->control = *control;
 	p->steps = calloc(duckdb_vector_size(), sizeof(*p->steps));
 	p->last = calloc(duckdb_vector_size(), sizeof(*p->last));
-	if (p->steps && p->last && add_columns(p, columns, cnt) == 0 &&
+	if (p->steps && p->last && pairing_add_columns(p, columns, cnt) == 0 &&
 	    pair_plan__init(&p->plan) == 0)
 		return p;
 	pairing__free(p);

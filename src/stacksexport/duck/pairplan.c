@@ -9,12 +9,12 @@
 static const struct pair_step no_step = { PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };
 
 /* Recordings choose the keys: the hash has a seed that they cannot know. */
-static uint32_t find_key(const struct pair_plan *p, uint64_t value)
+static uint32_t pairplan_find_key(const struct pair_plan *p, uint64_t value)
 {
 	return HASHINDEX_FIND(&p->index, seed__mix(value), i, p->keys[i].value == value);
 }
 
-static int grow_keys(struct pair_plan *p)
+static int pairplan_grow_keys(struct pair_plan *p)
 {
 	uint32_t capacity = p->key_capacity ? 2 * p->key_capacity : 1024;
 	struct pair_key *keys = realloc(p->keys, capacity * sizeof(*keys));
@@ -39,11 +39,11 @@ static int grow_marks(struct pair_plan *p)
 }
 
 /* Returns the number of a key, or PAIR_NONE if out of memory. */
-static uint32_t add_key(struct pair_plan *p, uint64_t value)
+static uint32_t pairplan_add_key(struct pair_plan *p, uint64_t value)
 {
 	uint32_t key = p->free_key != PAIR_NONE ? p->free_key : p->key_cnt;
 
-	if (key == p->key_capacity && grow_keys(p) != 0)
+	if (key == p->key_capacity && pairplan_grow_keys(p) != 0)
 		return PAIR_NONE;
 	if (hashindex__add(&p->index, seed__mix(value), key) != 0)
 		return PAIR_NONE;
@@ -67,7 +67,7 @@ static void drop_marks(struct pair_plan *p, uint32_t *first)
 	}
 }
 
-static void forget_key(struct pair_plan *p, uint32_t key)
+static void pairplan_forget_key(struct pair_plan *p, uint32_t key)
 {
 	drop_marks(p, &p->keys[key].newest);
 	hashindex__remove(&p->index, seed__mix(p->keys[key].value), key);
@@ -77,7 +77,8 @@ static void forget_key(struct pair_plan *p, uint32_t key)
 }
 
 /* Plans a mark. A mark before the first row belongs to no row. */
-static int plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment, struct pair_step *s)
+static int pairplan_plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment,
+			      struct pair_step *s)
 {
 	uint32_t mark;
 
@@ -119,7 +120,8 @@ static void plan_pair(const struct pair_plan *p, uint32_t key, int64_t begin, ui
 	s->from_mark = mark_until(p, k, begin > k->moment ? begin : k->moment);
 }
 
-static void plan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct pair_step *s)
+static void pairplan_plan_row(struct pair_plan *p, uint32_t key, int64_t moment,
+			      struct pair_step *s)
 {
 	struct pair_key *k = &p->keys[key];
 
@@ -134,7 +136,7 @@ static void plan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct p
 int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *given,
 		   struct pair_step *s)
 {
-	uint32_t key = find_key(p, row->key);
+	uint32_t key = pairplan_find_key(p, row->key);
 
 	*s = no_step;
 	if (row->moment < p->moment)
@@ -143,16 +145,16 @@ int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *gi
 	if (key == PAIR_NONE && row->is_end)
 		return 0;
 	if (key == PAIR_NONE)
-		key = add_key(p, row->key);
+		key = pairplan_add_key(p, row->key);
 	if (key == PAIR_NONE)
 		return -ENOMEM;
 	if (row->is_mark)
-		return plan_mark(p, &p->keys[key], row->moment, s);
+		return pairplan_plan_mark(p, &p->keys[key], row->moment, s);
 	plan_pair(p, key, row->begin, given, s);
 	if (row->is_end)
-		forget_key(p, key);
+		pairplan_forget_key(p, key);
 	else
-		plan_row(p, key, row->moment, s);
+		pairplan_plan_row(p, key, row->moment, s);
 	return 0;
 }
 
@@ -161,7 +163,7 @@ int pair_plan__init(struct pair_plan *p)
 	*p = (struct pair_plan){ .free_key = PAIR_NONE,
 				 .free_mark = PAIR_NONE,
 				 .moment = INT64_MIN };
-	return grow_keys(p);
+	return pairplan_grow_keys(p);
 }
 
 void pair_plan__free(struct pair_plan *p)

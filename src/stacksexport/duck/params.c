@@ -10,7 +10,7 @@
 
 const char *const param_names[PARAM_CNT] = { "command", "buildid" };
 
-struct scan {
+struct params_scanner {
 	const char *pos;
 	struct buf out;	 /* the statement being read */
 	bool empty;	 /* no more than spaces and comments so far */
@@ -27,7 +27,7 @@ struct literal {
 	bool doubling, escapes; /* '' stands for ', \' for ' */
 };
 
-static bool is_word(char c)
+static bool params_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
 }
@@ -48,36 +48,36 @@ static size_t param__sz(enum param p)
 	return 1 + strlen(param_names[p]);
 }
 
-static void emit(struct scan *s, const char *text)
+static void params_emit(struct params_scanner *s, const char *text)
 {
 	buf__append(&s->out, text, strlen(text));
 }
 
-static void emit_param(struct scan *s, enum param p)
+static void emit_param(struct params_scanner *s, enum param p)
 {
-	emit(s, "CAST($");
-	emit(s, param_names[p]);
-	emit(s, " AS VARCHAR)");
+	params_emit(s, "CAST($");
+	params_emit(s, param_names[p]);
+	params_emit(s, " AS VARCHAR)");
 	s->statements->uses[p] = true;
 	s->last = p;
 }
 
-static void copy(struct scan *s, size_t sz)
+static void params_copy(struct params_scanner *s, size_t sz)
 {
 	buf__append(&s->out, s->pos, sz);
 	s->pos += sz;
 }
 
 /* Skips to the end of the line; the comment is dropped. */
-static int line_comment(struct scan *s)
+static int line_comment(struct params_scanner *s)
 {
 	s->pos += strcspn(s->pos, "\n");
-	emit(s, " ");
+	params_emit(s, " ");
 	return 0;
 }
 
 /* Skips a comment with the comments that are nested in it. */
-static int block_comment(struct scan *s)
+static int block_comment(struct params_scanner *s)
 {
 	size_t depth = 0;
 
@@ -89,11 +89,11 @@ static int block_comment(struct scan *s)
 		depth = depth + opens - closes;
 		s->pos += opens || closes ? 2 : 1;
 	} while (depth);
-	emit(s, " ");
+	params_emit(s, " ");
 	return 0;
 }
 
-static int identifier(struct scan *s)
+static int params_identifier(struct params_scanner *s)
 {
 	const char *end = s->pos + 1;
 
@@ -101,7 +101,7 @@ static int identifier(struct scan *s)
 		end++;
 	if (!*end)
 		return -EINVAL;
-	copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers: same text */
+	params_copy(s, (size_t)(end + 1 - s->pos)); /* "" counts as two identifiers: same text */
 	return 0;
 }
 
@@ -121,7 +121,8 @@ static const char *literal__end(const struct literal *l, const char *body)
 	return NULL;
 }
 
-static void emit_piece(struct scan *s, const struct literal *l, const char *from, const char *to)
+static void emit_piece(struct params_scanner *s, const struct literal *l, const char *from,
+		       const char *to)
 {
 	buf__append(&s->out, l->open, l->open_sz);
 	buf__append(&s->out, from, (size_t)(to - from));
@@ -130,7 +131,8 @@ static void emit_piece(struct scan *s, const struct literal *l, const char *from
 
 /* Emits the literal, or an expression of its parts. Leaves out empty parts unless there is nothing
  * else. */
-static void emit_literal(struct scan *s, const struct literal *l, const char *body, const char *end)
+static void emit_literal(struct params_scanner *s, const struct literal *l, const char *body,
+			 const char *end)
 {
 	const char *from = body, *at = body;
 	bool cut = false;
@@ -142,23 +144,23 @@ static void emit_literal(struct scan *s, const struct literal *l, const char *bo
 			at++;
 			continue;
 		}
-		emit(s, cut ? " || " : "(");
+		params_emit(s, cut ? " || " : "(");
 		if (at > from) {
 			emit_piece(s, l, from, at);
-			emit(s, " || ");
+			params_emit(s, " || ");
 		}
 		emit_param(s, p);
 		cut = true;
 		from = at += param__sz(p);
 	}
 	if (!cut || from < end) {
-		emit(s, cut ? " || " : "");
+		params_emit(s, cut ? " || " : "");
 		emit_piece(s, l, from, end);
 	}
-	emit(s, cut ? ")" : "");
+	params_emit(s, cut ? ")" : "");
 }
 
-static int literal(struct scan *s, const struct literal *l)
+static int params_literal(struct params_scanner *s, const struct literal *l)
 {
 	const char *body = s->pos + l->open_sz, *end = literal__end(l, body);
 
@@ -169,40 +171,40 @@ static int literal(struct scan *s, const struct literal *l)
 	return 0;
 }
 
-static int quoted(struct scan *s)
+static int params_quoted(struct params_scanner *s)
 {
 	struct literal l = { s->pos, 1, "'", 1, true, false };
 
-	return literal(s, &l);
+	return params_literal(s, &l);
 }
 
-static int escaped(struct scan *s)
+static int params_escaped(struct params_scanner *s)
 {
 	struct literal l = { s->pos, 2, "'", 1, true, true };
 
-	return literal(s, &l);
+	return params_literal(s, &l);
 }
 
 /* Copies $tag$ … $tag$. Anything else that begins with $ is a parameter and copied. */
-static int dollar(struct scan *s)
+static int params_dollar(struct params_scanner *s)
 {
 	size_t sz = 1;
 
-	while (is_word(s->pos[sz]))
+	while (params_is_word(s->pos[sz]))
 		sz++;
 	if (s->pos[sz] != '$' || isdigit((unsigned char)s->pos[1])) {
-		copy(s, sz);
+		params_copy(s, sz);
 		return 0;
 	}
-	return literal(s, &(struct literal){ s->pos, sz + 1, s->pos, sz + 1, false, false });
+	return params_literal(s, &(struct literal){ s->pos, sz + 1, s->pos, sz + 1, false, false });
 }
 
-static int bare(struct scan *s)
+static int params_bare(struct params_scanner *s)
 {
 	enum param p = param__at(s->pos);
 
-	if (p == PARAM_CNT || is_word(s->pos[param__sz(p)])) {
-		copy(s, 1);
+	if (p == PARAM_CNT || params_is_word(s->pos[param__sz(p)])) {
+		params_copy(s, 1);
 		return 0;
 	}
 	emit_param(s, p);
@@ -210,24 +212,24 @@ static int bare(struct scan *s)
 	return 0;
 }
 
-static int word(struct scan *s)
+static int params_word(struct params_scanner *s)
 {
 	size_t sz = 1;
 
-	while (is_word(s->pos[sz]) || s->pos[sz] == '$')
+	while (params_is_word(s->pos[sz]) || s->pos[sz] == '$')
 		sz++;
-	copy(s, sz);
+	params_copy(s, sz);
 	return 0;
 }
 
-static int other(struct scan *s)
+static int params_other(struct params_scanner *s)
 {
-	copy(s, 1);
+	params_copy(s, 1);
 	return 0;
 }
 
 /* Ends a statement, and drops it if it has no text. */
-static int finish(struct scan *s)
+static int params_finish(struct params_scanner *s)
 {
 	char **sql;
 
@@ -247,27 +249,29 @@ static int finish(struct scan *s)
 	return 0;
 }
 
-static int semicolon(struct scan *s)
+static int params_semicolon(struct params_scanner *s)
 {
 	s->pos++;
-	return finish(s);
+	return params_finish(s);
 }
 
 /* The tokens by their first characters; the first match counts. `text` is false if the token is not
  * part of a statement. */
 static const struct token {
 	const char *begins;
-	int (*read)(struct scan *);
+	int (*read)(struct params_scanner *);
 	bool text;
 } tokens[] = {
-	{ "--", line_comment, false }, { "/*", block_comment, false }, { ";", semicolon, false },
-	{ "\"", identifier, true },    { "'", quoted, true },	       { "e'", escaped, true },
-	{ "E'", escaped, true },       { "$", dollar, true },	       { "?", bare, true },
-	{ " ", other, false },	       { "\t", other, false },	       { "\n", other, false },
-	{ "\r", other, false },
+	{ "--", line_comment, false },	  { "/*", block_comment, false },
+	{ ";", params_semicolon, false }, { "\"", params_identifier, true },
+	{ "'", params_quoted, true },	  { "e'", params_escaped, true },
+	{ "E'", params_escaped, true },	  { "$", params_dollar, true },
+	{ "?", params_bare, true },	  { " ", params_other, false },
+	{ "\t", params_other, false },	  { "\n", params_other, false },
+	{ "\r", params_other, false },
 };
 
-static int step(struct scan *s)
+static int params_step(struct params_scanner *s)
 {
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 		const struct token *t = &tokens[i];
@@ -283,19 +287,21 @@ static int step(struct scan *s)
 	if (s->last != PARAM_CNT && strncasecmp(s->pos, "is null", strlen("is null")) == 0)
 		s->statements->optional[s->last] = true;
 	s->last = PARAM_CNT;
-	return is_word(*s->pos) ? word(s) : other(s);
+	return params_is_word(*s->pos) ? params_word(s) : params_other(s);
 }
 
 int statements__parse(struct statements *st, const char *text)
 {
-	struct scan s = { .pos = text, .empty = true, .last = PARAM_CNT, .statements = st };
+	struct params_scanner s = {
+		.pos = text, .empty = true, .last = PARAM_CNT, .statements = st
+	};
 	int err = 0;
 
 	*st = (struct statements){ 0 };
 	while (!err && *s.pos)
-		err = step(&s);
+		err = params_step(&s);
 	if (!err)
-		err = finish(&s);
+		err = params_finish(&s);
 	buf__free(&s.out);
 	if (err)
 		statements__free(st);

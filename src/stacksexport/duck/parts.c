@@ -12,7 +12,7 @@ static const struct {
 	[PART_REVERSED] = { "reversed", DUCKDB_TYPE_BOOLEAN },
 };
 
-static bool is_field(duckdb_logical_type part, idx_t field)
+static bool parts_is_field(duckdb_logical_type part, idx_t field)
 {
 	char *name = duckdb_struct_type_child_name(part, field);
 	duckdb_logical_type type = duckdb_struct_type_child_type(part, field);
@@ -35,7 +35,7 @@ bool parts__is_list(duckdb_logical_type list)
 	good = duckdb_get_type_id(part) == DUCKDB_TYPE_STRUCT &&
 	       duckdb_struct_type_child_count(part) == PART_FIELD_CNT;
 	for (idx_t i = 0; i < PART_FIELD_CNT && good; i++)
-		good = is_field(part, i);
+		good = parts_is_field(part, i);
 	duckdb_destroy_logical_type(&part);
 	return good;
 }
@@ -50,7 +50,7 @@ struct parts parts__on(duckdb_vector vector)
 	return v;
 }
 
-static void add_label(struct builder *b, const char *text, size_t sz)
+static void parts_add_label(struct builder *b, const char *text, size_t sz)
 {
 	static const char module[] = "[label]";
 	struct named_frame f = { .name = { text, sz }, .module = { module, sizeof(module) - 1 } };
@@ -58,14 +58,14 @@ static void add_label(struct builder *b, const char *text, size_t sz)
 	builder__frame(b, &f);
 }
 
-static void add_part(const struct parts *v, idx_t at, struct builder *b)
+static void parts_add_part(const struct parts *v, idx_t at, struct builder *b)
 {
 	const struct cells *reversed = &v->fields[PART_REVERSED];
 	size_t sz;
 	const char *label = cells__str(&v->fields[PART_LABEL], at, &sz);
 
 	if (label)
-		add_label(b, label, sz);
+		parts_add_label(b, label, sz);
 	if (!cells__is_null(&v->fields[PART_STACK_ID], at))
 		builder__kept(b, ((const uint64_t *)v->fields[PART_STACK_ID].data)[at],
 			      !cells__is_null(reversed, at) && ((const bool *)reversed->data)[at]);
@@ -76,5 +76,5 @@ void parts__add(const struct parts *v, idx_t row, struct builder *b)
 	duckdb_list_entry list = cells__list(&v->list, row);
 
 	for (idx_t at = list.offset; at < list.offset + list.length; at++)
-		add_part(v, at, b);
+		parts_add_part(v, at, b);
 }

@@ -40,7 +40,7 @@ static const char *pair__key(const struct recfile_pair *p)
 }
 
 /* Appends a pair and takes ownership of its strings. */
-static int append(struct recfiles *r, struct recfile_pair p)
+static int recfiles_append(struct recfiles *r, struct recfile_pair p)
 {
 	struct recfile_pair *pairs = reallocarray(r->pairs, r->cnt + 1, sizeof(*pairs));
 
@@ -53,12 +53,12 @@ static int append(struct recfiles *r, struct recfile_pair p)
 	return 0;
 }
 
-static int by_key(const void *a, const void *b)
+static int recfiles_by_key(const void *a, const void *b)
 {
 	return strcmp(pair__key(a), pair__key(b));
 }
 
-static bool is_path(const char *path, const char *other, size_t other_sz)
+static bool recfiles_is_path(const char *path, const char *other, size_t other_sz)
 {
 	return path && strlen(path) == other_sz && memcmp(path, other, other_sz) == 0;
 }
@@ -70,9 +70,9 @@ static void sort_unique(struct recfiles *r)
 	size_t kept = 0;
 
 	if (r->cnt)
-		qsort(r->pairs, r->cnt, sizeof(*r->pairs), by_key);
+		qsort(r->pairs, r->cnt, sizeof(*r->pairs), recfiles_by_key);
 	for (size_t i = 0; i < r->cnt; i++) {
-		if (kept && by_key(&r->pairs[i], &r->pairs[kept - 1]) == 0)
+		if (kept && recfiles_by_key(&r->pairs[i], &r->pairs[kept - 1]) == 0)
 			pair__free(&r->pairs[i]);
 		else
 			r->pairs[kept++] = r->pairs[i];
@@ -88,33 +88,33 @@ static int missing_pair(const char *have, const char *missing)
 	return -ENOENT;
 }
 
-static bool is_there(const char *path)
+static bool recfiles_is_there(const char *path)
 {
 	return access(path, F_OK) == 0;
 }
 
-static int take_part(struct recfile_pair part, void *arg)
+static int recfiles_take_part(struct recfile_pair part, void *arg)
 {
 	struct recfiles *r = arg;
 
 	r->has_parts = true;
-	return append(r, part);
+	return recfiles_append(r, part);
 }
 
 /* Adds the parts below a path of a fleet folder; none is no error. */
-static int add_parts(struct recfiles *r, const char *path)
+static int recfiles_add_parts(struct recfiles *r, const char *path)
 {
-	return fleet_files__each(path, take_part, r);
+	return fleet_files__each(path, recfiles_take_part, r);
 }
 
 /* Adds the pair that `path` is one file of. */
-static int add_file(struct recfiles *r, const char *path)
+static int recfiles_add_file(struct recfiles *r, const char *path)
 {
 	struct recfile_pair p;
 	int err;
 
 	if (fleet_files__is_part(path))
-		return add_parts(r, path);
+		return recfiles_add_parts(r, path);
 	if (!batch_name__prefix(path)) {
 		log__error("%s is not a file of a recording; these are called " BATCH_EVENTS
 			   "N" BATCH_SUFFIX " and " BATCH_STACKTRACES "N" BATCH_SUFFIX,
@@ -128,13 +128,13 @@ static int add_file(struct recfiles *r, const char *path)
 		pair__free(&p);
 		return -ENOMEM;
 	}
-	if (!is_there(p.processes)) {
+	if (!recfiles_is_there(p.processes)) {
 		free(p.processes);
 		p.processes = NULL;
 	}
-	if (is_there(p.events) && is_there(p.stacktraces))
-		return append(r, p);
-	err = missing_pair(path, is_there(p.events) ? p.stacktraces : p.events);
+	if (recfiles_is_there(p.events) && recfiles_is_there(p.stacktraces))
+		return recfiles_append(r, p);
+	err = missing_pair(path, recfiles_is_there(p.events) ? p.stacktraces : p.events);
 	pair__free(&p);
 	return err;
 }
@@ -146,7 +146,7 @@ static int events_only(const struct dirent *d)
 	return prefix && strcmp(prefix, BATCH_EVENTS) == 0;
 }
 
-static int numbers_only(const struct dirent *d)
+static int recfiles_numbers_only(const struct dirent *d)
 {
 	uint64_t n;
 
@@ -154,14 +154,14 @@ static int numbers_only(const struct dirent *d)
 }
 
 /* Compares by number, then by name. */
-static int by_number(const struct dirent **a, const struct dirent **b)
+static int recfiles_by_number(const struct dirent **a, const struct dirent **b)
 {
 	uint64_t x = strtoull((*a)->d_name, NULL, 10), y = strtoull((*b)->d_name, NULL, 10);
 
 	return x != y ? (x > y) - (x < y) : strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void free_names(struct dirent **names, int cnt)
+static void recfiles_free_names(struct dirent **names, int cnt)
 {
 	for (int i = 0; i < cnt; i++)
 		free(names[i]);
@@ -181,11 +181,11 @@ static int add_batches(struct recfiles *r, const char *dir)
 		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
 		    (int)sizeof(path))
 			err = -ENAMETOOLONG;
-		else if ((err = add_file(r, path)) == -ENOENT && cnt > 1)
+		else if ((err = recfiles_add_file(r, path)) == -ENOENT && cnt > 1)
 			err = 0; /* the others can be read without this one */
 	}
-	free_names(names, cnt);
-	return err || cnt ? err : add_parts(r, dir);
+	recfiles_free_names(names, cnt);
+	return err || cnt ? err : recfiles_add_parts(r, dir);
 }
 
 /* Returns true if the folder has a batch. */
@@ -195,16 +195,16 @@ static bool has_batch(const char *dir)
 	int cnt = scandir(dir, &names, events_only, NULL);
 
 	if (cnt >= 0)
-		free_names(names, cnt);
+		recfiles_free_names(names, cnt);
 	return cnt > 0;
 }
 
 /* Returns the recording with the highest number in `root`, of all recordings or of those with a
  * batch. Returns NULL if there is none, or sets *err. The caller frees the result. */
-static char *newest(const char *root, bool with_batch, int *err)
+static char *recfiles_newest(const char *root, bool with_batch, int *err)
 {
 	struct dirent **names;
-	int cnt = scandir(root, &names, numbers_only, by_number);
+	int cnt = scandir(root, &names, recfiles_numbers_only, recfiles_by_number);
 	char *path = NULL;
 
 	*err = cnt < 0 ? -errno : 0;
@@ -218,11 +218,11 @@ static char *newest(const char *root, bool with_batch, int *err)
 		}
 	}
 	if (cnt >= 0)
-		free_names(names, cnt);
+		recfiles_free_names(names, cnt);
 	return path;
 }
 
-static int add_label(struct recfiles *r, const char *path)
+static int recfiles_add_label(struct recfiles *r, const char *path)
 {
 	char *before = r->label;
 	int n = asprintf(&r->label, "%s%s%s", before ? before : "", before ? ", " : "", path);
@@ -259,7 +259,7 @@ static int no_batch(const char *path, const char *other)
 static int newest_is_empty(const char *dir, const char *path)
 {
 	int err;
-	char *other = newest(dir, true, &err);
+	char *other = recfiles_newest(dir, true, &err);
 
 	err = no_batch(path, other);
 	free(other);
@@ -271,29 +271,29 @@ static int add_newest(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
 	int err;
-	char *path = newest(dir, false, &err);
+	char *path = recfiles_newest(dir, false, &err);
 
 	if (path)
 		err = add_batches(r, path);
 	if (path && !err)
-		err = r->cnt == before ? newest_is_empty(dir, path) : add_label(r, path);
+		err = r->cnt == before ? newest_is_empty(dir, path) : recfiles_add_label(r, path);
 	free(path);
 	return err;
 }
 
 /* Adds a recording, or the newest of a folder of recordings. */
-static int add_dir(struct recfiles *r, const char *dir)
+static int recfiles_add_dir(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
 	int err = add_batches(r, dir);
 
 	if (err || r->cnt > before)
-		return err ? err : add_label(r, dir);
+		return err ? err : recfiles_add_label(r, dir);
 	return recfiles__is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
 }
 
 /* Adds an existing file or folder; a folder without a recording adds nothing. */
-static int add_path(struct recfiles *r, const char *path)
+static int recfiles_add_path(struct recfiles *r, const char *path)
 {
 	char *plain = strdup(path);
 	size_t sz = plain ? strlen(plain) : 0;
@@ -307,9 +307,9 @@ static int add_path(struct recfiles *r, const char *path)
 	else if (stat(plain, &st) != 0)
 		err = parquet_file__unreadable(plain, -errno);
 	else if (S_ISDIR(st.st_mode))
-		err = add_dir(r, plain);
-	else if ((err = add_file(r, plain)) == 0)
-		err = add_label(r, plain);
+		err = recfiles_add_dir(r, plain);
+	else if ((err = recfiles_add_file(r, plain)) == 0)
+		err = recfiles_add_label(r, plain);
 	free(plain);
 	return err;
 }
@@ -319,7 +319,7 @@ static int add_folder_there(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
 	int err = add_batches(r, dir);
-	char *path = err || r->cnt > before ? NULL : newest(dir, true, &err);
+	char *path = err || r->cnt > before ? NULL : recfiles_newest(dir, true, &err);
 
 	if (path)
 		err = add_batches(r, path);
@@ -339,7 +339,7 @@ static int add_match(struct recfiles *r, const char *path)
 	if (S_ISDIR(st.st_mode))
 		err = add_folder_there(r, path);
 	else if (batch_name__prefix(path) || fleet_files__is_part(path))
-		err = add_file(r, path);
+		err = recfiles_add_file(r, path);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -351,7 +351,7 @@ static int add_glob(struct recfiles *r, const char *pattern)
 	for (size_t i = 0; i < found.gl_pathc && !err; i++)
 		err = add_match(r, found.gl_pathv[i]);
 	globfree(&found);
-	return err ? err : add_label(r, pattern);
+	return err ? err : recfiles_add_label(r, pattern);
 }
 
 const char *recfiles__root(void)
@@ -366,7 +366,7 @@ static int add_default(struct recfiles *r)
 	const char *root = recfiles__root();
 	int err;
 
-	err = access(root, F_OK) == 0 ? add_dir(r, root) : 0;
+	err = access(root, F_OK) == 0 ? recfiles_add_dir(r, root) : 0;
 	if (err || r->cnt)
 		return err;
 	log__error("there is no recording in %s; %s, or name one with -r", root, how_to_record);
@@ -377,7 +377,7 @@ static int add_arg(struct recfiles *r, const char *arg)
 {
 	bool there = access(arg, F_OK) == 0 || errno == EACCES;
 	size_t before = r->cnt;
-	int err = there ? add_path(r, arg) : add_glob(r, arg);
+	int err = there ? recfiles_add_path(r, arg) : add_glob(r, arg);
 
 	if (err || r->cnt > before)
 		return err;
@@ -398,8 +398,9 @@ void recfiles__leave_out(struct recfiles *r, const char *path, size_t path_sz, c
 	for (size_t i = 0; i < r->cnt; i++) {
 		struct recfile_pair *p = &r->pairs[i];
 
-		if (!is_path(p->events, path, path_sz) && !is_path(p->stacktraces, path, path_sz) &&
-		    !is_path(p->processes, path, path_sz)) {
+		if (!recfiles_is_path(p->events, path, path_sz) &&
+		    !recfiles_is_path(p->stacktraces, path, path_sz) &&
+		    !recfiles_is_path(p->processes, path, path_sz)) {
 			r->pairs[kept++] = *p;
 			continue;
 		}

@@ -34,7 +34,7 @@ int share__path(const char *path, char *out, size_t sz)
 
 /* Reads a whole file (or pipe) as a NUL-terminated string. Returns NULL and sets errno on failure.
  */
-static char *read_all(const char *path)
+static char *share_read_all(const char *path)
 {
 	struct buf text = { 0 };
 	FILE *f = fopen(path, "re");
@@ -73,7 +73,7 @@ char *share__read(const char *path)
 	char *text = NULL;
 	int err = share__path(path, full, sizeof(full));
 
-	if (!err && !(text = read_all(full)))
+	if (!err && !(text = share_read_all(full)))
 		err = -errno;
 	if (err)
 		log__error("cannot read %s, which is part of this program: %s",
@@ -121,7 +121,7 @@ static char *read_shared(const char *folder, const char *name)
 		if (snprintf(relative, sizeof(relative), "%s%s%s%s", folder, *folder ? "/" : "",
 			     name, endings[i]) < (int)sizeof(relative) &&
 		    share__path(relative, full, sizeof(full)) == 0)
-			text = read_all(full);
+			text = share_read_all(full);
 	return text;
 }
 
@@ -195,7 +195,7 @@ static bool present_name(const char *path, char *out, size_t sz)
  * failure. */
 static char *find_query(const char *path, const char *folder)
 {
-	char *text = read_all(path);
+	char *text = share_read_all(path);
 	int err = errno;
 
 	if (!text && err == ENOENT && path[0] != '/') {

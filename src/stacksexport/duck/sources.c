@@ -26,13 +26,13 @@ static const struct {
 	{ "span_id != 0", KIND(TRACE_EXIT) | KIND(TRACE_CLOSE) }, /* of any row in a span */
 };
 
-static bool is_word(char c)
+static bool sources_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
 /* Returns true if `word` is in the text, as a whole word or between quotes. */
-static bool has(const char *sql, const char *word, bool quoted)
+static bool sources_has(const char *sql, const char *word, bool quoted)
 {
 	size_t sz = strlen(word);
 
@@ -40,7 +40,7 @@ static bool has(const char *sql, const char *word, bool quoted)
 		char before = at > sql ? at[-1] : ' ', after = at[sz];
 
 		if (quoted ? before == '\'' && after == '\''
-			   : !is_word(before) && before != '\'' && !is_word(after))
+			   : !sources_is_word(before) && before != '\'' && !sources_is_word(after))
 			return true;
 	}
 	return false;
@@ -64,10 +64,10 @@ uint64_t sources__read_by(const char *sql)
 		return 0;
 	blank_exceptions(text);
 	for (int i = 0; i < EVENT_KIND_CNT; i++)
-		if (has(text, event_kind__name((enum event_kind)i), true))
+		if (sources_has(text, event_kind__name((enum event_kind)i), true))
 			kinds |= 1ull << i;
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-		if (has(text, views[i].view, false))
+		if (sources_has(text, views[i].view, false))
 			kinds |= views[i].kinds;
 	free(text);
 	return kinds;
@@ -75,7 +75,7 @@ uint64_t sources__read_by(const char *sql)
 
 bool sources__reads_lost(const char *sql)
 {
-	return has(sql, "lost", true) || has(sql, "lost_kind", false);
+	return sources_has(sql, "lost", true) || sources_has(sql, "lost_kind", false);
 }
 
 uint64_t sources__kind(const char *name, size_t sz)
@@ -90,7 +90,7 @@ uint64_t sources__kind(const char *name, size_t sz)
 }
 
 /* Returns all kinds that a source records. */
-static uint64_t kinds_of(const char *probe, size_t sz)
+static uint64_t sources_kinds_of(const char *probe, size_t sz)
 {
 	uint64_t kinds = 0;
 	char name[32];
@@ -112,7 +112,7 @@ uint64_t sources__of_list(const char *names, size_t sz)
 		const char *comma = memchr(names, ',', sz);
 		size_t n = comma ? (size_t)(comma - names) : sz;
 
-		kinds |= kinds_of(names, n);
+		kinds |= sources_kinds_of(names, n);
 		n += comma != NULL;
 		names += n;
 		sz -= n;
@@ -133,13 +133,14 @@ void sources__names(struct buf *out, uint64_t kinds)
 }
 
 /* Appends the kinds of `read` that were not recorded, and how they can be. */
-static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, const char *stacks)
+static void sources_name_sources(struct buf *out, uint64_t read, uint64_t recorded,
+				 const char *stacks)
 {
 	const char *between = "";
 
 	for (int i = 0; i < EVENT_KIND_CNT; i++) {
 		const char *probe = event_kind__probe((enum event_kind)i);
-		uint64_t kinds = kinds_of(probe, strlen(probe));
+		uint64_t kinds = sources_kinds_of(probe, strlen(probe));
 
 		if (!(read >> i & 1) || (recorded & kinds))
 			continue;
@@ -153,10 +154,10 @@ static void name_sources(struct buf *out, uint64_t read, uint64_t recorded, cons
 
 void sources__missing(struct buf *out, uint64_t read, uint64_t recorded)
 {
-	name_sources(out, read, recorded, "");
+	sources_name_sources(out, read, recorded, "");
 }
 
 void sources__with_stacks(struct buf *out, uint64_t read)
 {
-	name_sources(out, read, 0, ":u");
+	sources_name_sources(out, read, 0, ":u");
 }

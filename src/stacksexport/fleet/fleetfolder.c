@@ -52,7 +52,7 @@ void fleet_part__folder(const struct fleet_part *p, char out[FLEET_PART_NAME_SZ]
 		 fleet_tables[p->table].hours == 1 ? "day=%Y-%m-%d/hour=%H" : "day=%Y-%m-%d", &t);
 }
 
-static int cannot(const char *what, const char *path, int err)
+static int fleetfolder_cannot(const char *what, const char *path, int err)
 {
 	log__error("cannot %s %s: %s", what, path, strerror(-err));
 	return err;
@@ -64,9 +64,9 @@ static int sync_path(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 
 	if (fd < 0)
-		return cannot("open", path, -errno);
+		return fleetfolder_cannot("open", path, -errno);
 	if (fsync(fd) != 0 && errno != EINVAL) /* a file system that cannot */
-		err = cannot("write", path, -errno);
+		err = fleetfolder_cannot("write", path, -errno);
 	close(fd);
 	return err;
 }
@@ -74,7 +74,7 @@ static int sync_path(const char *path)
 static int move_durably(const char *from, const char *to, const char *to_folder)
 {
 	if (rename(from, to) != 0)
-		return cannot("write", to, -errno);
+		return fleetfolder_cannot("write", to, -errno);
 	return sync_path(to_folder);
 }
 
@@ -99,7 +99,8 @@ static char *ledger_folder(const struct fleet *f, const struct fleet_part *p)
 }
 
 /* Gives a complete part its name. */
-static int publish(const struct fleet *f, const struct fleet_part *p, const char *staging)
+static int fleetfolder_publish(const struct fleet *f, const struct fleet_part *p,
+			       const char *staging)
 {
 	char name[FLEET_PART_NAME_SZ], *folder = NULL, *path = NULL;
 	int err = -ENOMEM;
@@ -118,21 +119,22 @@ static int publish(const struct fleet *f, const struct fleet_part *p, const char
 	return err;
 }
 
-static int write_entry(const char *temp, const struct buf *entry)
+static int fleetfolder_write_entry(const char *temp, const struct buf *entry)
 {
 	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), err;
 
 	if (fd < 0)
-		return cannot("write", temp, -errno);
+		return fleetfolder_cannot("write", temp, -errno);
 	err = write_all(fd, entry->data, entry->sz);
 	if (!err && fsync(fd) != 0)
 		err = -errno;
 	close(fd);
-	return err ? cannot("write", temp, err) : 0;
+	return err ? fleetfolder_cannot("write", temp, err) : 0;
 }
 
 /* The moment at which a part counts. */
-static int add_entry(const struct fleet *f, const struct fleet_part *p, const struct buf *entry)
+static int fleetfolder_add_entry(const struct fleet *f, const struct fleet_part *p,
+				 const struct buf *entry)
 {
 	char *folder = ledger_folder(f, p), *temp = NULL, *path = NULL;
 	int err = -ENOMEM;
@@ -144,7 +146,7 @@ static int add_entry(const struct fleet *f, const struct fleet_part *p, const st
 	if (path)
 		err = outfile__make_dirs(folder);
 	if (path && !err)
-		err = write_entry(temp, entry);
+		err = fleetfolder_write_entry(temp, entry);
 	if (path && !err)
 		err = move_durably(temp, path, folder);
 	free(path);
@@ -162,9 +164,9 @@ int fleet__commit(const struct fleet *f, const struct fleet_part *p, const struc
 	if (!err && has_rows)
 		err = sync_path(staging);
 	if (!err)
-		err = add_entry(f, p, entry);
+		err = fleetfolder_add_entry(f, p, entry);
 	if (!err && has_rows)
-		err = publish(f, p, staging);
+		err = fleetfolder_publish(f, p, staging);
 	free(staging);
 	return err;
 }
@@ -215,20 +217,20 @@ static int recover_one(const struct fleet *f, const char *folder, const char *na
 	if (part__parse(&p, name))
 		err = is_recorded(f, &p, &recorded);
 	if (!err && recorded)
-		err = publish(f, &p, path);
+		err = fleetfolder_publish(f, &p, path);
 	else if (!err && unlink(path) != 0)
-		err = cannot("remove", path, -errno);
+		err = fleetfolder_cannot("remove", path, -errno);
 	free(path);
 	return err;
 }
 
-static int recover(const struct fleet *f, const char *staging)
+static int fleetfolder_recover(const struct fleet *f, const char *staging)
 {
 	struct dirent **names;
 	int cnt = scandir(staging, &names, NULL, alphasort), err = 0;
 
 	if (cnt < 0)
-		return cannot("read", staging, -errno);
+		return fleetfolder_cannot("read", staging, -errno);
 	for (int i = 0; i < cnt; i++) {
 		if (names[i]->d_name[0] != '.' && !err)
 			err = recover_one(f, staging, names[i]->d_name);
@@ -238,7 +240,7 @@ static int recover(const struct fleet *f, const char *staging)
 	return err;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+static int fleetfolder_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
 	(void)type;
@@ -250,11 +252,11 @@ static int lock_folder(struct fleet *f, const char *state)
 {
 	f->lock = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->lock < 0)
-		return cannot("open", state, -errno);
+		return fleetfolder_cannot("open", state, -errno);
 	if (flock(f->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
-		return cannot("lock", state, -errno);
+		return fleetfolder_cannot("lock", state, -errno);
 	log__error("another merge writes to %s; wait until it ends", f->dir);
 	return -EBUSY;
 }
@@ -276,8 +278,8 @@ int fleet__open(struct fleet *f, const char *dir)
 	if (spill && !err)
 		err = lock_folder(f, state);
 	if (spill && !err) {
-		nftw(spill, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-		err = recover(f, staging);
+		nftw(spill, fleetfolder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		err = fleetfolder_recover(f, staging);
 	}
 	free(spill);
 	free(staging);

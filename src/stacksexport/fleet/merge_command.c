@@ -95,7 +95,7 @@ static int read_days(struct merger *m, enum fleet_table t, int64_t first_ns, int
  * Marks the files that are merged. The day of a file's rows is usually that when it was written, so
  * the ends of most files need not be read for it.
  */
-static int mark_done(struct merger *m)
+static int merge_mark_done(struct merger *m)
 {
 	int err = 0;
 
@@ -168,7 +168,7 @@ static size_t count_bad(const struct merge_inputs *in)
 	return cnt;
 }
 
-static void report(const struct merger *m, uint64_t begin_ns, size_t removed)
+static void merge_report(const struct merger *m, uint64_t begin_ns, size_t removed)
 {
 	double s = (double)(monotonic__ns() - begin_ns) / 1e9;
 
@@ -180,11 +180,11 @@ static void report(const struct merger *m, uint64_t begin_ns, size_t removed)
 }
 
 /* Finds the inputs and what is merged of them. */
-static int look(struct merger *m, const struct merge_args *args)
+static int merge_look(struct merger *m, const struct merge_args *args)
 {
 	int err = merge_inputs__find(&m->in, args->folders, args->cnt, m->fleet.dir);
 
-	return err ? err : mark_done(m);
+	return err ? err : merge_mark_done(m);
 }
 
 /* Merges the inputs that were found. */
@@ -199,13 +199,13 @@ static int merge_found(struct merger *m, const struct merge_args *args)
 	if (!err)
 		err = merge_all(m);
 	if (!err)
-		report(m, begin_ns, args->remove ? merge_inputs__remove_done(&m->in) : 0);
+		merge_report(m, begin_ns, args->remove ? merge_inputs__remove_done(&m->in) : 0);
 	return err;
 }
 
 static int merge_once(struct merger *m, const struct merge_args *args)
 {
-	int err = look(m, args);
+	int err = merge_look(m, args);
 
 	if (!err && !m->in.cnt) {
 		log__error("there is no batch below %s%s", args->folders[0],
@@ -236,7 +236,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static bool is_due(const struct merger *m, const struct merge_args *args)
+static bool merge_is_due(const struct merger *m, const struct merge_args *args)
 {
 	struct merge_pending pending = merge_inputs__pending(&m->in);
 	struct timespec now;
@@ -248,7 +248,7 @@ static bool is_due(const struct merger *m, const struct merge_args *args)
 	       now.tv_sec * 1000000000 + now.tv_nsec - pending.since_ns >= (int64_t)args->every_ns;
 }
 
-static int follow(struct merger *m, const struct merge_args *args)
+static int merge_follow(struct merger *m, const struct merge_args *args)
 {
 	const struct timespec pause = { .tv_sec = FOLLOW_PAUSE_S };
 	bool last;
@@ -257,8 +257,8 @@ static int follow(struct merger *m, const struct merge_args *args)
 	catch_signals();
 	do {
 		last = ends;
-		err = look(m, args);
-		if (!err && is_due(m, args))
+		err = merge_look(m, args);
+		if (!err && merge_is_due(m, args))
 			err = merge_found(m, args);
 		if (!err && !ends)
 			nanosleep(&pause, NULL);
@@ -278,7 +278,7 @@ static int merge_run(const struct export_options *o, const struct merge_args *ar
 	}
 	err = merger__open(m, o->dir, &label);
 	if (!err)
-		err = o->follow ? follow(m, args) : merge_once(m, args);
+		err = o->follow ? merge_follow(m, args) : merge_once(m, args);
 	merger__close(m);
 	free(m);
 	return err;

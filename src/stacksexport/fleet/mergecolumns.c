@@ -29,17 +29,18 @@ struct input_column {
 	bool has_values;
 };
 
-static bool is_named(const struct input_column *in, const char *name)
+static bool mergecolumns_is_named(const struct input_column *in, const char *name)
 {
 	return strlen(name) == in->name_sz && memcmp(name, in->name, in->name_sz) == 0;
 }
 
-static int take_column(struct merge_columns *c, const struct input_column *in, char *why)
+static int mergecolumns_take_column(struct merge_columns *c, const struct input_column *in,
+				    char *why)
 {
 	const struct column *column = events_table.columns;
 	size_t i = 0;
 
-	while (i < events_table.column_cnt && !is_named(in, column[i].name))
+	while (i < events_table.column_cnt && !mergecolumns_is_named(in, column[i].name))
 		i++;
 	if (i == events_table.column_cnt) {
 		snprintf(why, MERGE_WHY_SZ,
@@ -56,8 +57,8 @@ static int take_column(struct merge_columns *c, const struct input_column *in, c
 	return 0;
 }
 
-static int take_columns(struct merge_columns *c, duckdb_result *result, uint64_t with_values,
-			char *why)
+static int mergecolumns_take_columns(struct merge_columns *c, duckdb_result *result,
+				     uint64_t with_values, char *why)
 {
 	duckdb_data_chunk chunk;
 	uint64_t seen = 0;
@@ -72,8 +73,11 @@ static int take_columns(struct merge_columns *c, duckdb_result *result, uint64_t
 			struct input_column in = { .has_values = n > 62 || with_values >> n & 1 };
 
 			in.name = cells__str(&name, i, &in.name_sz);
-			seen |= is_named(&in, "command") ? 1 : is_named(&in, "timestamp") ? 2 : 0;
-			err = c->cnt < TABLE_COLUMNS_MAX ? take_column(c, &in, why) : -EBADMSG;
+			seen |= mergecolumns_is_named(&in, "command")	  ? 1
+				: mergecolumns_is_named(&in, "timestamp") ? 2
+									  : 0;
+			err = c->cnt < TABLE_COLUMNS_MAX ? mergecolumns_take_column(c, &in, why)
+							 : -EBADMSG;
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
@@ -96,7 +100,7 @@ int merge_columns__read(struct merge_columns *c, struct db *db, uint64_t with_va
 	if (!err && duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
 		err = -EIO;
 	if (!err)
-		err = take_columns(c, &result, with_values, why);
+		err = mergecolumns_take_columns(c, &result, with_values, why);
 	duckdb_destroy_result(&result);
 	free(sql);
 	buf__u8(&c->select, 0);

@@ -16,8 +16,8 @@ struct inputs {
 	struct merge_ranges ranges;
 };
 
-static int write_rows(const struct merge_events *e, struct merge_rows *rows, uint64_t expected,
-		      uint64_t *cnt, char *why)
+static int mergeevents_write_rows(const struct merge_events *e, struct merge_rows *rows,
+				  uint64_t expected, uint64_t *cnt, char *why)
 {
 	int err = merge_rows__write(rows, why);
 
@@ -31,8 +31,8 @@ static int write_rows(const struct merge_events *e, struct merge_rows *rows, uin
 	return -EPROTO;
 }
 
-static int write_file(const struct merge_events *e, const struct inputs *in, uint64_t *cnt,
-		      char *why)
+static int mergeevents_write_file(const struct merge_events *e, const struct inputs *in,
+				  uint64_t *cnt, char *why)
 {
 	struct merge_rows_options o = { .db = e->db,
 					.columns = &in->columns,
@@ -49,13 +49,13 @@ static int write_file(const struct merge_events *e, const struct inputs *in, uin
 	if (o.fd < 0)
 		return -errno;
 	rows = merge_rows__new(&o);
-	err = rows ? write_rows(e, rows, in->ranges.row_cnt, cnt, why) : -errno;
+	err = rows ? mergeevents_write_rows(e, rows, in->ranges.row_cnt, cnt, why) : -errno;
 	merge_rows__free(rows);
 	close(o.fd);
 	return err;
 }
 
-static int cannot_write(const struct merge_events *e, int err)
+static int mergeevents_cannot_write(const struct merge_events *e, int err)
 {
 	log__error("cannot write %s: %s", e->path, strerror(-err));
 	return err;
@@ -73,8 +73,10 @@ int merge_events__write(const struct merge_events *e, uint64_t *cnt, char why[ME
 		err = merge_ranges__read(&in.ranges, e->db, merge_rows__max(&in.columns),
 					 e->at_most);
 	if (!err)
-		err = write_file(e, &in, cnt, why);
+		err = mergeevents_write_file(e, &in, cnt, why);
 	merge_columns__free(&in.columns);
 	merge_ranges__free(&in.ranges);
-	return err && err != -EIO && err != -EBADMSG && err != -EPROTO ? cannot_write(e, err) : err;
+	return err && err != -EIO && err != -EBADMSG && err != -EPROTO
+		       ? mergeevents_cannot_write(e, err)
+		       : err;
 }

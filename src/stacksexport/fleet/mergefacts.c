@@ -46,7 +46,7 @@ int merge_facts__set_files(struct db *db, char *const *paths, size_t cnt)
 	return err;
 }
 
-static void leave_out(struct merge_batch *b, const char *path, const char *why)
+static void mergefacts_leave_out(struct merge_batch *b, const char *path, const char *why)
 {
 	if (!b->is_bad)
 		log__warn("left out: %s: %.*s", path, (int)strcspn(why, "\n"), why);
@@ -72,10 +72,10 @@ static void take_facts(const struct facts_query *q, const int64_t row[FACT_CNT],
 	b->first_ns = row[2];
 	b->last_ns = row[3];
 	if (!has_times || row[2] < 0 || row[3] > TIME_MAX_NS || row[3] - row[2] > SPAN_MAX_NS)
-		leave_out(b, q->paths[row[0] - 1], "its times cannot be");
+		mergefacts_leave_out(b, q->paths[row[0] - 1], "its times cannot be");
 }
 
-static void take_rows(const struct facts_query *q, duckdb_result *result)
+static void mergefacts_take_rows(const struct facts_query *q, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 
@@ -105,9 +105,9 @@ static int facts_query__run(struct facts_query *q)
 	if (err)
 		return err;
 	if (duckdb_query(q->db->connection, q->sql, &result) == DuckDBSuccess) {
-		take_rows(q, &result);
+		mergefacts_take_rows(q, &result);
 	} else if (q->cnt == 1) {
-		leave_out(q->batches[0], q->paths[0], duckdb_result_error(&result));
+		mergefacts_leave_out(q->batches[0], q->paths[0], duckdb_result_error(&result));
 	} else {
 		for (size_t i = 0; i < q->cnt && !err; i++) {
 			struct facts_query one = {

@@ -143,7 +143,7 @@ static uint64_t batch_hash(const struct merge_batch *b)
 }
 
 /* Takes over what was found before, if nothing is left to do for this batch. */
-static bool reuse(const struct merge_walk *w, struct merge_batch *b)
+static bool mergeinputs_reuse(const struct merge_walk *w, struct merge_batch *b)
 {
 	const struct merge_batch *old = w->old;
 	uint32_t n = HASHINDEX_FIND(&w->old_index, batch_hash(b), i,
@@ -179,7 +179,7 @@ static struct merge_batch *inputs_add(struct merge_inputs *in, const char *folde
 }
 
 /* Fills the files of `b`; with `only`, that of one table. */
-static int read_files(struct merge_inputs *in, struct merge_batch *b, int only)
+static int mergeinputs_read_files(struct merge_inputs *in, struct merge_batch *b, int only)
 {
 	for (int t = 0; t < FLEET_TABLE_CNT; t++) {
 		char *path;
@@ -203,9 +203,9 @@ static int add_batch(const struct merge_walk *w, const char *folder, const char 
 	struct merge_batch *b = inputs_add(w->in, folder, name + prefix);
 	int err;
 
-	if (b && reuse(w, b))
+	if (b && mergeinputs_reuse(w, b))
 		return 0;
-	err = b ? read_files(w->in, b, -1) : -ENOMEM;
+	err = b ? mergeinputs_read_files(w->in, b, -1) : -ENOMEM;
 	if (!err && !b->is_bad &&
 	    (!b->files[FLEET_STACKS].is_there || !b->files[FLEET_EVENTS].is_there)) {
 		log__warn("left out: %s/%s: the file of its stacks is missing", folder, name);
@@ -239,7 +239,7 @@ static bool parse_part_folder(const char *folder, enum fleet_table *table, struc
 	return false;
 }
 
-static int add_part(const struct merge_walk *w, const char *folder, const char *name)
+static int mergeinputs_add_part(const struct merge_walk *w, const char *folder, const char *name)
 {
 	struct merge_inputs *in = w->in;
 	struct merge_batch *b = inputs_add(in, folder, name);
@@ -249,10 +249,10 @@ static int add_part(const struct merge_walk *w, const char *folder, const char *
 		return -ENOMEM;
 	b->is_part = true;
 	in->part_cnt++;
-	if (reuse(w, b))
+	if (mergeinputs_reuse(w, b))
 		return 0;
 	if (parse_part_folder(folder, &table, b))
-		return read_files(in, b, table);
+		return mergeinputs_read_files(in, b, table);
 	in->cnt--;
 	in->part_cnt--;
 	return 0;
@@ -273,7 +273,7 @@ static int walk_entry(const struct merge_walk *w, const char *folder, const stru
 		if (strncmp(e->d_name, events, strlen(events)) == 0)
 			return add_batch(w, folder, e->d_name);
 		if (strncmp(e->d_name, "part-", strlen("part-")) == 0)
-			return add_part(w, folder, e->d_name);
+			return mergeinputs_add_part(w, folder, e->d_name);
 		return 0;
 	}
 	if (depth == DEPTH_MAX || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
@@ -301,7 +301,7 @@ static int walk_folder(const struct merge_walk *w, const char *folder, int depth
 	return err;
 }
 
-static int index_old(struct merge_walk *w, size_t cnt)
+static int mergeinputs_index_old(struct merge_walk *w, size_t cnt)
 {
 	int err = 0;
 
@@ -316,7 +316,7 @@ int merge_inputs__find(struct merge_inputs *in, const char *const *args, size_t 
 	struct merge_batch *old = in->batches;
 	struct merge_walk w = { .in = in, .old = old };
 	struct stat st;
-	int err = index_old(&w, in->cnt);
+	int err = mergeinputs_index_old(&w, in->cnt);
 
 	if (!in->names)
 		in->names = strtab__new();

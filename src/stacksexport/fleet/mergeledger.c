@@ -86,7 +86,7 @@ void merge_ledger__print(struct buf *entry, uint64_t input, bool done)
 }
 
 /* The partition stands in the first line: "# partition 490123". */
-static int read_entry(struct merge_ledger *l, enum fleet_table table, const char *path)
+static int mergeledger_read_entry(struct merge_ledger *l, enum fleet_table table, const char *path)
 {
 	struct fleet_part p = { .table = table, .partition = -1 };
 	FILE *f = fopen(path, "re");
@@ -112,7 +112,8 @@ static int read_entry(struct merge_ledger *l, enum fleet_table table, const char
 	return err;
 }
 
-static int read_entries(struct merge_ledger *l, enum fleet_table table, const char *folder)
+static int mergeledger_read_entries(struct merge_ledger *l, enum fleet_table table,
+				    const char *folder)
 {
 	struct dirent **names;
 	int cnt = scandir(folder, &names, NULL, NULL), err = 0;
@@ -125,7 +126,7 @@ static int read_entries(struct merge_ledger *l, enum fleet_table table, const ch
 		if (names[i]->d_name[0] != '.' && !err) {
 			if (asprintf(&path, "%s/%s", folder, names[i]->d_name) < 0)
 				path = NULL;
-			err = path ? read_entry(l, table, path) : -ENOMEM;
+			err = path ? mergeledger_read_entry(l, table, path) : -ENOMEM;
 			free(path);
 		}
 		free(names[i]);
@@ -134,7 +135,7 @@ static int read_entries(struct merge_ledger *l, enum fleet_table table, const ch
 	return err;
 }
 
-static bool is_read(const struct merge_ledger *l, enum fleet_table table, int64_t day)
+static bool mergeledger_is_read(const struct merge_ledger *l, enum fleet_table table, int64_t day)
 {
 	for (size_t i = 0; i < l->day_cnt[table]; i++)
 		if (l->days[table][i] == day)
@@ -150,7 +151,7 @@ int merge_ledger__read_day(struct merge_ledger *l, const struct fleet *f, enum f
 	int64_t *days;
 	int err;
 
-	if (is_read(l, table, day))
+	if (mergeledger_is_read(l, table, day))
 		return 0;
 	days = array__room(l->days[table], l->day_cnt[table], &l->day_cap[table], sizeof(*days));
 	if (!days)
@@ -160,7 +161,7 @@ int merge_ledger__read_day(struct merge_ledger *l, const struct fleet *f, enum f
 	if (asprintf(&folder, "%s/" FLEET_STATE "/merged/%s/%s", f->dir, fleet_tables[table].name,
 		     name) < 0)
 		return -ENOMEM;
-	err = read_entries(l, table, folder);
+	err = mergeledger_read_entries(l, table, folder);
 	free(folder);
 	if (!err)
 		days[l->day_cnt[table]++] = day;

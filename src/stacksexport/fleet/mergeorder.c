@@ -42,8 +42,8 @@ static uint32_t rank_texts(const uint32_t *ids, size_t cnt, const struct strings
 }
 
 /* Scatters the rows by the rank of their text; keeps the order of those with the same one. */
-static void scatter(const uint32_t *ids, size_t cnt, const uint32_t *ranks, uint32_t *starts,
-		    const uint32_t *from, uint32_t *to)
+static void mergeorder_scatter(const uint32_t *ids, size_t cnt, const uint32_t *ranks,
+			       uint32_t *starts, const uint32_t *from, uint32_t *to)
 {
 	for (size_t i = 0; i < cnt; i++)
 		starts[ranks[ids[i]] + 1]++;
@@ -55,8 +55,8 @@ static void scatter(const uint32_t *ids, size_t cnt, const uint32_t *ranks, uint
 
 /* Sorts *order by a column of texts, with *other as room for as many rows; swaps the two. Returns
  * false without memory. */
-static bool sort_by(const struct batch *b, const struct strings *s, size_t column, uint32_t **order,
-		    uint32_t **other)
+static bool mergeorder_sort_by(const struct batch *b, const struct strings *s, size_t column,
+			       uint32_t **order, uint32_t **other)
 {
 	const uint32_t *ids = b->vectors[column].data; /* NULL: all are "" */
 	uint32_t *ranks, *starts, *swap = *order;
@@ -71,7 +71,7 @@ static bool sort_by(const struct batch *b, const struct strings *s, size_t colum
 	ok = ranks && texts && starts;
 	if (ok) {
 		rank_texts(ids, b->cnt, s, ranks, texts);
-		scatter(ids, b->cnt, ranks, starts, *order, *other);
+		mergeorder_scatter(ids, b->cnt, ranks, starts, *order, *other);
 		*order = *other;
 		*other = swap;
 	}
@@ -81,7 +81,7 @@ static bool sort_by(const struct batch *b, const struct strings *s, size_t colum
 	return ok;
 }
 
-static size_t column_of(const struct table *t, const char *name)
+static size_t mergeorder_column_of(const struct table *t, const char *name)
 {
 	size_t i = 0;
 
@@ -91,7 +91,7 @@ static size_t column_of(const struct table *t, const char *name)
 }
 
 /* The rows by time. */
-static uint32_t *begin_order(const struct batch *b)
+static uint32_t *mergeorder_begin_order(const struct batch *b)
 {
 	int err;
 	uint32_t *order = batch__order(b, &err);
@@ -106,10 +106,11 @@ static uint32_t *begin_order(const struct batch *b)
 
 uint32_t *merge_order__of(const struct batch *b, const struct strings *s)
 {
-	uint32_t *order = begin_order(b), *other = calloc(b->cnt, sizeof(*other));
+	uint32_t *order = mergeorder_begin_order(b), *other = calloc(b->cnt, sizeof(*other));
 
-	if (order && other && sort_by(b, s, column_of(b->table, "host"), &order, &other) &&
-	    sort_by(b, s, column_of(b->table, "command"), &order, &other)) {
+	if (order && other &&
+	    mergeorder_sort_by(b, s, mergeorder_column_of(b->table, "host"), &order, &other) &&
+	    mergeorder_sort_by(b, s, mergeorder_column_of(b->table, "command"), &order, &other)) {
 		free(other);
 		return order;
 	}

@@ -22,7 +22,7 @@ int64_t merge_batch__last(const struct merge_batch *b, enum fleet_table table)
 	return b->first_ns > b->last_ns ? 0 : fleet_partition__of(table, b->last_ns);
 }
 
-static int plan_add(struct merge_plan *plan, struct merge_batch *b, int64_t partition)
+static int mergeplan_plan_add(struct merge_plan *plan, struct merge_batch *b, int64_t partition)
 {
 	struct merge_entry *entries =
 		array__room(plan->entries, plan->cnt, &plan->cap, sizeof(*entries));
@@ -47,14 +47,14 @@ static int plan_add_batch(struct merge_plan *plan, struct merge_batch *b, struct
 		struct fleet_part part = { plan->table, p, 0 };
 
 		if (!merge_ledger__has(l, &part, file->id))
-			err = plan_add(plan, b, p);
+			err = mergeplan_plan_add(plan, b, p);
 	}
 	if (!err && plan->cnt == before)
 		file->is_done = true;
 	return err;
 }
 
-static int entry_compare(const void *pa, const void *pb)
+static int mergeplan_entry_compare(const void *pa, const void *pb)
 {
 	const struct merge_entry *a = pa, *b = pb;
 
@@ -76,7 +76,7 @@ int merge_plan__make(struct merge_plan *plan, struct merge_inputs *in, struct me
 	if (err)
 		log__error("out of memory");
 	else if (plan->cnt)
-		qsort(plan->entries, plan->cnt, sizeof(*plan->entries), entry_compare);
+		qsort(plan->entries, plan->cnt, sizeof(*plan->entries), mergeplan_entry_compare);
 	return err;
 }
 
@@ -135,7 +135,8 @@ static int unit_add(struct merge_unit *u, struct hashindex *ids, struct merge_le
 }
 
 /* Takes the entries of one unit; it can be empty. */
-static void take_entries(struct merge_plan *plan, struct merge_ledger *l, struct merge_unit *u)
+static void mergeplan_take_entries(struct merge_plan *plan, struct merge_ledger *l,
+				   struct merge_unit *u)
 {
 	const struct merge_entry *first = &plan->entries[plan->next];
 	uint64_t max_sz = unit_sz(plan), sz = 0;
@@ -161,6 +162,6 @@ bool merge_plan__next(struct merge_plan *plan, struct merge_ledger *l, struct me
 {
 	u->cnt = 0;
 	while (plan->next < plan->cnt && !u->cnt)
-		take_entries(plan, l, u);
+		mergeplan_take_entries(plan, l, u);
 	return u->cnt > 0;
 }

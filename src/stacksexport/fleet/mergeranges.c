@@ -15,7 +15,7 @@ struct dividing {
 	uint64_t max_rows, row_cnt; /* row_cnt: since the beginning of the range */
 };
 
-static char *text_at(const struct cells *cells, idx_t row)
+static char *mergeranges_text_at(const struct cells *cells, idx_t row)
 {
 	size_t sz;
 	const char *s = cells__str(cells, row, &sz);
@@ -40,7 +40,8 @@ static int take_group(struct dividing *d, const struct cells cells[4], idx_t row
 		return -ENOMEM;
 	r->begins = begins;
 	key = &begins[r->cnt++];
-	*key = (struct merge_key){ text_at(&cells[0], row), text_at(&cells[1], row),
+	*key = (struct merge_key){ mergeranges_text_at(&cells[0], row),
+				   mergeranges_text_at(&cells[1], row),
 				   cells__int(&cells[2], row) };
 	d->row_cnt = cnt;
 	return key->command && key->host ? 0 : -ENOMEM;
@@ -64,7 +65,7 @@ static int take_groups(struct dividing *d, duckdb_result *result)
 }
 
 /* All rows are one range. */
-static int take_count(struct dividing *d, duckdb_result *result)
+static int mergeranges_take_count(struct dividing *d, duckdb_result *result)
 {
 	duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
 	struct cells cells = cells__on(chunk ? duckdb_data_chunk_get_vector(chunk, 0) : NULL);
@@ -86,7 +87,7 @@ int merge_ranges__read(struct merge_ranges *r, struct db *db, size_t max_rows, u
 	if (!err && duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
 		err = -EIO;
 	if (!err)
-		err = (one ? take_count : take_groups)(&d, &result);
+		err = (one ? mergeranges_take_count : take_groups)(&d, &result);
 	duckdb_destroy_result(&result);
 	free(sql);
 	return err;
@@ -103,7 +104,7 @@ void merge_ranges__free(struct merge_ranges *r)
 }
 
 /* Compares by bytes, as DuckDB sorts texts. */
-static int text_compare(const char *a, struct string b)
+static int mergeranges_text_compare(const char *a, struct string b)
 {
 	size_t sz = strlen(a);
 	int c = memcmp(a, b.data, sz < b.sz ? sz : b.sz);
@@ -117,9 +118,9 @@ struct merge_span merge_ranges__of(const struct merge_ranges *r, struct string c
 	struct merge_span span = { 0, 0 };
 
 	for (size_t i = 0; i < r->cnt; i++) {
-		int c = text_compare(r->begins[i].command, command);
+		int c = mergeranges_text_compare(r->begins[i].command, command);
 
-		c = c ? c : text_compare(r->begins[i].host, host);
+		c = c ? c : mergeranges_text_compare(r->begins[i].host, host);
 		span.first += c < 0;
 		span.last += c <= 0;
 	}

@@ -113,7 +113,7 @@ static int write_batch(struct merge_rows *m)
 }
 
 /* Appends rows of a range. */
-static int take_range(const struct row *rows, size_t cnt, void *arg)
+static int mergerows_take_range(const struct row *rows, size_t cnt, void *arg)
 {
 	struct merge_rows *m = arg;
 	int err = cnt > batch__room(m->batch) ? write_batch(m) : 0;
@@ -137,7 +137,7 @@ static int merge_rows_flush(struct merge_rows *m)
 	if (!err && !m->spill)
 		err = write_batch(m);
 	for (size_t r = 0; m->spill && r <= m->o.ranges->cnt && !err; r++) {
-		err = merge_spill__each(m->spill, r, take_range, m);
+		err = merge_spill__each(m->spill, r, mergerows_take_range, m);
 		if (!err)
 			err = write_batch(m);
 	}
@@ -150,7 +150,7 @@ static int merge_rows_flush(struct merge_rows *m)
 /* ---- from rows to ranges ------------------------------------------------------------------------
  */
 
-static struct string text_of(const struct merge_rows *m, uint32_t id)
+static struct string mergerows_text_of(const struct merge_rows *m, uint32_t id)
 {
 	struct string s;
 
@@ -158,25 +158,26 @@ static struct string text_of(const struct merge_rows *m, uint32_t id)
 	return s;
 }
 
-static uint32_t range_of(struct merge_rows *m, const struct row *row)
+static uint32_t mergerows_range_of(struct merge_rows *m, const struct row *row)
 {
 	struct span_cache *c = &m->spans[(row->command * 31 + row->host) % SPANS_CACHED];
 
 	if (c->command != row->command + 1 || c->host != row->host + 1)
 		*c = (struct span_cache){ row->command + 1, row->host + 1,
-					  merge_ranges__of(m->o.ranges, text_of(m, row->command),
-							   text_of(m, row->host)) };
+					  merge_ranges__of(m->o.ranges,
+							   mergerows_text_of(m, row->command),
+							   mergerows_text_of(m, row->host)) };
 	return merge_ranges__at(m->o.ranges, c->span, row->timestamp);
 }
 
-static int keep_rows(struct merge_rows *m, size_t cnt)
+static int mergerows_keep_rows(struct merge_rows *m, size_t cnt)
 {
 	int err = 0;
 
 	if (!m->spill)
 		return batch__append(m->batch, m->rows, cnt);
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = merge_spill__add(m->spill, range_of(m, &m->rows[i]), &m->rows[i]);
+		err = merge_spill__add(m->spill, mergerows_range_of(m, &m->rows[i]), &m->rows[i]);
 	return err;
 }
 
@@ -258,7 +259,7 @@ static bool is_same_bits(const struct column *column, duckdb_type type)
 	return type == (column->type == COLUMN_INT32 ? DUCKDB_TYPE_INTEGER : DUCKDB_TYPE_BIGINT);
 }
 
-static int take_column(struct merge_rows *m, const struct cells *c, size_t n, idx_t cnt)
+static int mergerows_take_column(struct merge_rows *m, const struct cells *c, size_t n, idx_t cnt)
 {
 	const struct column *column = &events_table.columns[m->o.columns->of[n]];
 
@@ -273,7 +274,7 @@ static int take_column(struct merge_rows *m, const struct cells *c, size_t n, id
 	return 0;
 }
 
-static int take_chunk(struct merge_rows *m, duckdb_data_chunk chunk)
+static int mergerows_take_chunk(struct merge_rows *m, duckdb_data_chunk chunk)
 {
 	idx_t cnt = duckdb_data_chunk_get_size(chunk);
 	int err = 0;
@@ -286,9 +287,9 @@ static int take_chunk(struct merge_rows *m, duckdb_data_chunk chunk)
 	for (size_t n = 0; n < m->o.columns->cnt && !err; n++) {
 		struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, n));
 
-		err = take_column(m, &c, n, cnt);
+		err = mergerows_take_column(m, &c, n, cnt);
 	}
-	return err ? err : keep_rows(m, cnt);
+	return err ? err : mergerows_keep_rows(m, cnt);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------
@@ -296,7 +297,7 @@ static int take_chunk(struct merge_rows *m, duckdb_data_chunk chunk)
 
 /* Returns -EBADMSG if a column of the inputs has a type that its column of the table does not take.
  */
-static int check_types(const struct merge_rows *m, duckdb_result *result, char *why)
+static int mergerows_check_types(const struct merge_rows *m, duckdb_result *result, char *why)
 {
 	for (size_t n = 0; n < m->o.columns->cnt; n++) {
 		const struct column *column = &events_table.columns[m->o.columns->of[n]];
@@ -314,20 +315,20 @@ static int check_types(const struct merge_rows *m, duckdb_result *result, char *
 	return 0;
 }
 
-static int take_rows(struct merge_rows *m, duckdb_result *result)
+static int mergerows_take_rows(struct merge_rows *m, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 	int err = 0;
 
 	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
 		if (duckdb_data_chunk_get_size(chunk))
-			err = take_chunk(m, chunk);
+			err = mergerows_take_chunk(m, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	return !err && duckdb_result_error(result) ? -EIO : err;
 }
 
-static int read_rows(struct merge_rows *m, const char *sql, char *why)
+static int mergerows_read_rows(struct merge_rows *m, const char *sql, char *why)
 {
 	duckdb_prepared_statement query = NULL;
 	duckdb_result result = { 0 };
@@ -341,9 +342,9 @@ static int read_rows(struct merge_rows *m, const char *sql, char *why)
 		err = -EIO;
 	}
 	if (!err)
-		err = check_types(m, &result, why);
+		err = mergerows_check_types(m, &result, why);
 	if (!err)
-		err = take_rows(m, &result);
+		err = mergerows_take_rows(m, &result);
 	words = words ? words : duckdb_result_error(&result);
 	if (err == -EIO)
 		snprintf(why, MERGE_WHY_SZ, "%s", words ? words : "out of memory");
@@ -365,7 +366,7 @@ int merge_rows__write(struct merge_rows *m, char why[MERGE_WHY_SZ])
 	buf__u8(&sql, 0);
 	err = buf__err(&sql);
 	if (!err)
-		err = read_rows(m, (const char *)sql.data, why);
+		err = mergerows_read_rows(m, (const char *)sql.data, why);
 	buf__free(&sql);
 	return err;
 }

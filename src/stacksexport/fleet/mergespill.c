@@ -18,7 +18,7 @@
 #define FILE_MAX   (8ull << 30)
 
 /* Rows of a range that were written together. */
-struct block {
+struct mergespill_block {
 	uint32_t range, cnt;
 	uint64_t off;
 };
@@ -30,7 +30,7 @@ struct merge_spill {
 	struct row *rows; /* block_rows of each range … */
 	uint32_t *cnts;	  /* … of which so many are there */
 	struct row *piece;
-	struct block *blocks;
+	struct mergespill_block *blocks;
 	size_t block_cnt, block_cap;
 };
 
@@ -84,7 +84,8 @@ void merge_spill__free(struct merge_spill *s)
 /* Writes the rows of a range that are in memory. */
 static int spill_write(struct merge_spill *s, size_t range)
 {
-	struct block *blocks = array__room(s->blocks, s->block_cnt, &s->block_cap, sizeof(*blocks));
+	struct mergespill_block *blocks =
+		array__room(s->blocks, s->block_cnt, &s->block_cap, sizeof(*blocks));
 	const struct row *rows = s->rows + range * s->block_rows;
 	size_t sz = s->cnts[range] * sizeof(*rows);
 	int err;
@@ -95,7 +96,8 @@ static int spill_write(struct merge_spill *s, size_t range)
 	err = write_all(s->fd, rows, sz);
 	if (err)
 		return err;
-	blocks[s->block_cnt++] = (struct block){ (uint32_t)range, s->cnts[range], s->sz };
+	blocks[s->block_cnt++] =
+		(struct mergespill_block){ (uint32_t)range, s->cnts[range], s->sz };
 	s->sz += sz;
 	s->cnts[range] = 0;
 	return 0;
@@ -118,7 +120,7 @@ int merge_spill__each(struct merge_spill *s, size_t range,
 	int err = 0;
 
 	for (size_t i = 0; i < s->block_cnt && !err; i++) {
-		const struct block *b = &s->blocks[i];
+		const struct mergespill_block *b = &s->blocks[i];
 		ssize_t sz = (ssize_t)(b->cnt * sizeof(*s->piece)), got;
 
 		if (b->range != range)

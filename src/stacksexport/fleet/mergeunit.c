@@ -97,7 +97,7 @@ static int set_bounds(struct merger *m)
 }
 
 /* SET VARIABLE merge_files. Stops at the first failure. */
-static int set_files(struct merger *m, size_t first, size_t cnt)
+static int mergeunit_set_files(struct merger *m, size_t first, size_t cnt)
 {
 	char **paths = calloc(cnt, sizeof(*paths));
 	int err = paths ? 0 : no_memory();
@@ -129,7 +129,7 @@ static int read_sources(struct merger *m, struct buf *out)
 	for (size_t i = 0; i < u->cnt; i++)
 		if (!i || all[i]->folder != all[i - 1]->folder)
 			u->batches[cnt++] = all[i];
-	err = set_files(m, 0, cnt);
+	err = mergeunit_set_files(m, 0, cnt);
 	memcpy(u->batches, all, sizeof(all));
 	if (err)
 		return err;
@@ -149,7 +149,7 @@ static int read_sources(struct merger *m, struct buf *out)
 	return err ? err : buf__err(out);
 }
 
-static int make_copy(struct merger *m, const char *staging, struct buf *sql)
+static int mergeunit_make_copy(struct merger *m, const char *staging, struct buf *sql)
 {
 	struct buf sources = { 0 };
 	int err = read_sources(m, &sources);
@@ -176,7 +176,7 @@ static bool input_is_good(struct merger *m, size_t i, char why[256])
 	duckdb_result result;
 	bool good;
 
-	if (set_files(m, i, 1) != 0)
+	if (mergeunit_set_files(m, i, 1) != 0)
 		return true; /* not the file's fault */
 	good = merge_query(
 		       m,
@@ -213,7 +213,7 @@ static int blame_inputs(struct merger *m, const char *words)
 }
 
 /* Leaves out all inputs of the unit. All have the same columns, and the table cannot take these. */
-static int leave_out_all(struct merger *m, const char *why)
+static int mergeunit_leave_out_all(struct merger *m, const char *why)
 {
 	for (size_t i = 0; i < m->unit.cnt; i++) {
 		struct merge_batch *b = m->unit.batches[i];
@@ -246,26 +246,26 @@ static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt
 	events.sources = (const char *)sources.data;
 	events.dir = (const char *)state.data;
 	if (!err)
-		err = set_files(m, 0, u->cnt);
+		err = mergeunit_set_files(m, 0, u->cnt);
 	if (!err)
 		err = merge_events__write(&events, row_cnt, why);
 	if (err == -EIO)
 		err = blame_inputs(m, why);
 	else if (err == -EBADMSG)
-		err = leave_out_all(m, why);
+		err = mergeunit_leave_out_all(m, why);
 	buf__free(&state);
 	buf__free(&sources);
 	return err;
 }
 
-static int copy_rows(struct merger *m, const char *staging, uint64_t *row_cnt)
+static int mergeunit_copy_rows(struct merger *m, const char *staging, uint64_t *row_cnt)
 {
 	struct buf sql = { 0 };
 	duckdb_result result = { 0 };
-	int err = make_copy(m, staging, &sql);
+	int err = mergeunit_make_copy(m, staging, &sql);
 
 	if (!err)
-		err = set_files(m, 0, m->unit.cnt);
+		err = mergeunit_set_files(m, 0, m->unit.cnt);
 	if (!err && merge_query(m, (const char *)sql.data, &result) != 0) {
 		char *words =
 			strdup(duckdb_result_error(&result) ? duckdb_result_error(&result) : "");
@@ -281,7 +281,7 @@ static int copy_rows(struct merger *m, const char *staging, uint64_t *row_cnt)
 }
 
 /* Returns true if all rows of the input are in the ledger, with this part. */
-static bool completes(struct merger *m, const struct merge_batch *b)
+static bool mergeunit_completes(struct merger *m, const struct merge_batch *b)
 {
 	struct fleet_part p = m->unit.part;
 	int64_t last = merge_batch__last(b, p.table), this = p.partition;
@@ -292,7 +292,7 @@ static bool completes(struct merger *m, const struct merge_batch *b)
 	return true;
 }
 
-static int commit(struct merger *m, uint64_t row_cnt)
+static int mergeunit_commit(struct merger *m, uint64_t row_cnt)
 {
 	const struct merge_unit *u = &m->unit;
 	bool done[MERGE_UNIT_MAX];
@@ -300,7 +300,7 @@ static int commit(struct merger *m, uint64_t row_cnt)
 	int err;
 
 	for (size_t i = 0; i < u->cnt; i++)
-		done[i] = completes(m, u->batches[i]);
+		done[i] = mergeunit_completes(m, u->batches[i]);
 	buf__printf(&entry, "# partition %" PRId64 "\n# %" PRIu64 " rows\n", u->part.partition,
 		    row_cnt);
 	for (size_t i = 0; i < u->cnt; i++)
@@ -326,12 +326,12 @@ int merge_unit__write(struct merger *m)
 	int err = staging ? set_bounds(m) : no_memory();
 
 	if (!err)
-		err = (m->unit.part.table == FLEET_EVENTS ? write_events : copy_rows)(m, staging,
-										      &row_cnt);
+		err = (m->unit.part.table == FLEET_EVENTS ? write_events : mergeunit_copy_rows)(
+			m, staging, &row_cnt);
 	if (!err && stat(staging, &st) == 0 && !row_cnt)
 		unlink(staging);
 	if (!err)
-		err = commit(m, row_cnt);
+		err = mergeunit_commit(m, row_cnt);
 	if (!err && row_cnt) {
 		m->part_cnt++;
 		m->row_cnt += m->unit.part.table == FLEET_EVENTS ? row_cnt : 0;

@@ -97,7 +97,7 @@ static int read_paths(struct live_data *d, struct db *db)
 	return err;
 }
 
-static int take_names(struct live_data *d, duckdb_data_chunk chunk)
+static int livedata_take_names(struct live_data *d, duckdb_data_chunk chunk)
 {
 	struct cells id = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	struct cells name = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
@@ -132,7 +132,7 @@ static int read_flame(struct live_data *d, struct db *db)
 		return err;
 	err = db__run_file(db, "sql/live/names.sql", &result);
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		err = take_names(d, chunk);
+		err = livedata_take_names(d, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);
@@ -141,7 +141,7 @@ static int read_flame(struct live_data *d, struct db *db)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int read_table(struct live_data *d, struct db *db, const struct live_request *q)
+static int livedata_read_table(struct live_data *d, struct db *db, const struct live_request *q)
 {
 	struct top_table_options o = { .by = panes[q->pane].by,
 				       .row_max = ROWS_MAX,
@@ -167,8 +167,8 @@ static size_t newest_files(const glob_t *found, const char **files, unsigned sec
 	return cnt;
 }
 
-static int read_files(struct live_data *d, const struct live_request *q,
-		      struct export_options *options)
+static int livedata_read_files(struct live_data *d, const struct live_request *q,
+			       struct export_options *options)
 {
 	const struct top_base_options base = { panes[q->pane].by, q->by_total };
 	struct request r = { 0 };
@@ -179,7 +179,7 @@ static int read_files(struct live_data *d, const struct live_request *q,
 	if (!err)
 		err = top_base__functions(&r.db);
 	if (!err)
-		err = panes[q->pane].path ? read_table(d, &r.db, q) : read_flame(d, &r.db);
+		err = panes[q->pane].path ? livedata_read_table(d, &r.db, q) : read_flame(d, &r.db);
 	request__close(&r);
 	return err;
 }
@@ -199,7 +199,7 @@ bool live_data__read(struct live_data *d, const struct live_request *q)
 	if (glob(pattern, 0, NULL, &found) == 0)
 		options.recording_cnt = newest_files(&found, options.recordings, q->seconds);
 	if (found.gl_pathc)
-		err = read_files(&read, q, &options);
+		err = livedata_read_files(&read, q, &options);
 	globfree(&found);
 	if (err) {
 		live_data__free(&read);

@@ -80,7 +80,7 @@ static void draw_help(void)
 	attroff(A_REVERSE);
 }
 
-static int lines_for_data(void)
+static int livescreen_lines_for_data(void)
 {
 	return LINES > 4 ? LINES - 4 : 0;
 }
@@ -91,7 +91,7 @@ static void draw_table(struct live_screen *s, const struct live_data *d)
 	char *copy = strdup(d->text), *rest = copy, *line;
 	size_t row = 0, shown = 0;
 
-	while ((line = strsep(&rest, "\n")) && (int)shown <= lines_for_data()) {
+	while ((line = strsep(&rest, "\n")) && (int)shown <= livescreen_lines_for_data()) {
 		bool heading = row == 0;
 
 		if (!*line || (!heading && *s->filter && !strcasestr(line, s->filter)))
@@ -150,7 +150,7 @@ static void draw_flame(const struct live_screen *s, const struct live_data *d)
 		place[i][2] = place[parent][2] + 1;
 		place[parent][1] = x[1];
 		if (x[1] > x[0] && place[i][2] > (int)s->first &&
-		    place[i][2] - (int)s->first <= lines_for_data())
+		    place[i][2] - (int)s->first <= livescreen_lines_for_data())
 			draw_frame(s, name, 1 + place[i][2] - (int)s->first, x);
 	}
 	free(place);
@@ -211,7 +211,7 @@ static void change_seconds(struct live_screen *s, int by, bool *stale)
 static void command_key(struct live_screen *s, int key, bool *stale)
 {
 	unsigned pane = s->request.pane;
-	size_t page = (size_t)lines_for_data();
+	size_t page = (size_t)livescreen_lines_for_data();
 
 	switch (key) {
 	case 'q': s->ended = true; break;

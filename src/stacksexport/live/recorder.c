@@ -97,7 +97,7 @@ void recorder__print_log(const struct recorder *r)
 	fclose(f);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int recorder_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
@@ -114,6 +114,6 @@ void recorder__stop(struct recorder *r)
 		r->pid = 0;
 	}
 	if (r->folder[0])
-		nftw(r->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		nftw(r->folder, recorder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	r->folder[0] = '\0';
 }

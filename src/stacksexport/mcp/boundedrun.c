@@ -38,7 +38,7 @@ static int spawn_self(char *const *argv, const int writers[BOUNDED_STREAM_CNT], 
 }
 
 /* Reads what a stream has. Returns false at its end, or when it has more than is kept. */
-static bool read_some(struct bounded_run *r, enum bounded_stream stream, int fd)
+static bool boundedrun_read_some(struct bounded_run *r, enum bounded_stream stream, int fd)
 {
 	struct buf *text = &r->text[stream];
 	uint8_t piece[PIECE_SZ];
@@ -69,7 +69,8 @@ static void read_streams(struct bounded_run *r, struct pollfd fds[BOUNDED_STREAM
 		if (poll(fds, BOUNDED_STREAM_CNT, (int)left) < 0 && errno != EINTR)
 			return;
 		for (int i = 0; i < BOUNDED_STREAM_CNT; i++) {
-			if (fds[i].fd >= 0 && fds[i].revents && !read_some(r, i, fds[i].fd)) {
+			if (fds[i].fd >= 0 && fds[i].revents &&
+			    !boundedrun_read_some(r, i, fds[i].fd)) {
 				close(fds[i].fd);
 				fds[i].fd = -1;
 			}

@@ -18,7 +18,7 @@ struct folded_lines {
 	size_t cnt, cap;
 };
 
-static int compare_lines(const void *a, const void *b)
+static int foldedtop_compare_lines(const void *a, const void *b)
 {
 	const struct folded_line *x = a, *y = b;
 
@@ -26,25 +26,25 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* The number after the last space. */
-static double value_of(const char *s, size_t sz)
+static double foldedtop_value_of(const char *s, size_t sz)
 {
 	const char *space = memrchr(s, ' ', sz);
 
 	return space ? strtod(space + 1, NULL) : 0;
 }
 
-static bool add_line(struct folded_lines *l, const char *s, size_t sz)
+static bool foldedtop_add_line(struct folded_lines *l, const char *s, size_t sz)
 {
 	struct folded_line *lines = array__room(l->lines, l->cnt, &l->cap, sizeof(*lines));
 
 	if (!lines)
 		return false;
 	l->lines = lines;
-	lines[l->cnt++] = (struct folded_line){ s, sz, value_of(s, sz) };
+	lines[l->cnt++] = (struct folded_line){ s, sz, foldedtop_value_of(s, sz) };
 	return true;
 }
 
-static void append_lines(const struct folded_lines *l, size_t max, struct buf *out)
+static void foldedtop_append_lines(const struct folded_lines *l, size_t max, struct buf *out)
 {
 	double rest = 0;
 
@@ -70,13 +70,13 @@ void folded_top__keep(struct buf *folded, size_t cnt)
 	s = (const char *)folded->data;
 	end = s + folded->sz - 1;
 	while (s < end && (line_end = memchr(s, '\n', (size_t)(end - s)))) {
-		if (!add_line(&l, s, (size_t)(line_end + 1 - s)))
+		if (!foldedtop_add_line(&l, s, (size_t)(line_end + 1 - s)))
 			break;
 		s = line_end + 1;
 	}
 	if (l.cnt)
-		qsort(l.lines, l.cnt, sizeof(*l.lines), compare_lines);
-	append_lines(&l, cnt, &kept);
+		qsort(l.lines, l.cnt, sizeof(*l.lines), foldedtop_compare_lines);
+	foldedtop_append_lines(&l, cnt, &kept);
 	free(l.lines);
 	buf__free(folded);
 	*folded = kept;

@@ -28,7 +28,7 @@ static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26"
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* Takes the reference of `message`. Returns 0 or -EPIPE. */
-static int send_message(json_t *message)
+static int mcp_send_message(json_t *message)
 {
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	int err = 0;
@@ -45,14 +45,14 @@ static int send_message(json_t *message)
 /* Both take a reference to `id` of their own. */
 static int send_result(json_t *id, json_t *result)
 {
-	return send_message(
+	return mcp_send_message(
 		json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
 }
 
-static int send_error(json_t *id, int code, const char *text)
+static int mcp_send_error(json_t *id, int code, const char *text)
 {
-	return send_message(json_pack("{s:s, s:O?, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id,
-				      "error", "code", code, "message", text));
+	return mcp_send_message(json_pack("{s:s, s:O?, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id,
+					  "error", "code", code, "message", text));
 }
 
 /* ---- methods -------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int answer_ping(json_t *id, const json_t *params)
 	return send_result(id, json_object());
 }
 
-static int answer_list(json_t *id, const json_t *params)
+static int mcp_answer_list(json_t *id, const json_t *params)
 {
 	(void)params;
 	return send_result(id, mcp_tools__list());
@@ -96,9 +96,9 @@ static int answer_call(json_t *id, const json_t *params)
 	json_t *result;
 
 	if (!name || (arguments && !json_is_object(arguments) && !json_is_null(arguments)))
-		return send_error(id, INVALID_PARAMS, "name is a string, arguments an object");
+		return mcp_send_error(id, INVALID_PARAMS, "name is a string, arguments an object");
 	result = mcp_tools__call(name, arguments, error, sizeof(error));
-	return result ? send_result(id, result) : send_error(id, INVALID_PARAMS, error);
+	return result ? send_result(id, result) : mcp_send_error(id, INVALID_PARAMS, error);
 }
 
 static const struct {
@@ -107,12 +107,12 @@ static const struct {
 } methods[] = {
 	{ "initialize", answer_initialize },
 	{ "ping", answer_ping },
-	{ "tools/list", answer_list },
+	{ "tools/list", mcp_answer_list },
 	{ "tools/call", answer_call },
 };
 
 /* A message without an id is a notification: nothing is sent back. */
-static int answer(const json_t *message)
+static int mcp_answer(const json_t *message)
 {
 	const char *method = json_string_value(json_object_get(message, "method"));
 	json_t *id = json_object_get(message, "id");
@@ -120,22 +120,23 @@ static int answer(const json_t *message)
 	if (!json_is_object(message) || !method)
 		return json_object_get(message, "result") || json_object_get(message, "error")
 			       ? 0 /* an answer; nothing was asked */
-			       : send_error(NULL, INVALID_REQUEST, "not a request of JSON-RPC 2.0");
+			       : mcp_send_error(NULL, INVALID_REQUEST,
+						"not a request of JSON-RPC 2.0");
 	if (!id)
 		return 0;
 	if (!json_is_string(id) && !json_is_integer(id))
-		return send_error(NULL, INVALID_REQUEST, "id is a string or an integer");
+		return mcp_send_error(NULL, INVALID_REQUEST, "id is a string or an integer");
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		if (strcmp(methods[i].name, method) == 0)
 			return methods[i].answer(id, json_object_get(message, "params"));
-	return send_error(id, NO_METHOD, "there is no such method");
+	return mcp_send_error(id, NO_METHOD, "there is no such method");
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
 /* Reads a line of at most LINE_MAX_SZ bytes; of a longer one it keeps nothing. Returns false at the
  * end. */
-static bool read_line(struct buf *line, bool *too_long)
+static bool mcp_read_line(struct buf *line, bool *too_long)
 {
 	int c;
 
@@ -160,21 +161,21 @@ static bool is_blank(const struct buf *line)
 	return i == line->sz;
 }
 
-static int answer_line(const struct buf *line, bool too_long)
+static int mcp_answer_line(const struct buf *line, bool too_long)
 {
 	json_error_t error;
 	json_t *message;
 	int err;
 
 	if (too_long || buf__err(line))
-		return send_error(NULL, INVALID_REQUEST, "the message is longer than 1 MiB");
+		return mcp_send_error(NULL, INVALID_REQUEST, "the message is longer than 1 MiB");
 	if (is_blank(line))
 		return 0;
 	message = json_loadb((const char *)line->data, line->sz,
 			     JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!message)
-		return send_error(NULL, PARSE_ERROR, error.text);
-	err = answer(message);
+		return mcp_send_error(NULL, PARSE_ERROR, error.text);
+	err = mcp_answer(message);
 	json_decref(message);
 	return err;
 }
@@ -186,8 +187,8 @@ int mcp__run(const struct export_options *o)
 	int err = 0;
 
 	(void)o;
-	while (!err && read_line(&line, &too_long))
-		err = answer_line(&line, too_long);
+	while (!err && mcp_read_line(&line, &too_long))
+		err = mcp_answer_line(&line, too_long);
 	buf__free(&line);
 	return err ? STATUS_FAILED : STATUS_OK;
 }

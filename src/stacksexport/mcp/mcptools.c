@@ -156,33 +156,33 @@ static int call_wrong(struct tool_call *c, const char *name, const char *what)
 	return c->err = -EINVAL;
 }
 
-static const char *text_of(const struct tool_call *c, const char *name)
+static const char *mcptools_text_of(const struct tool_call *c, const char *name)
 {
 	return json_string_value(json_object_get(c->arguments, name));
 }
 
-static size_t number_of(const struct tool_call *c, const char *name, size_t otherwise)
+static size_t mcptools_number_of(const struct tool_call *c, const char *name, size_t otherwise)
 {
 	json_int_t n = json_integer_value(json_object_get(c->arguments, name));
 
 	return n > 0 ? (size_t)n : otherwise;
 }
 
-static int add_stacks(struct tool_call *c)
+static int mcptools_add_stacks(struct tool_call *c)
 {
-	const char *query = text_of(c, "query");
+	const char *query = mcptools_text_of(c, "query");
 
 	query = query ? query : "cpu_stacks";
 	if (strspn(query, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(query))
 		return call_wrong(c, "query", "the name of a shipped query is expected");
 	call_add(c, "sql/pprof/%s.sql", query);
-	c->rows = number_of(c, "rows", 20);
+	c->rows = mcptools_number_of(c, "rows", 20);
 	return 0;
 }
 
 static int add_diff(struct tool_call *c)
 {
-	const char *a = text_of(c, "a"), *b = text_of(c, "b");
+	const char *a = mcptools_text_of(c, "a"), *b = mcptools_text_of(c, "b");
 
 	if (b && !a)
 		return call_wrong(c, "a", "it is needed with b");
@@ -197,8 +197,8 @@ static int add_diff(struct tool_call *c)
 /* A limit around the statement. `query --read-only` refuses a second statement. */
 static int add_sql(struct tool_call *c)
 {
-	const char *sql = text_of(c, "sql");
-	size_t rows = number_of(c, "rows", 100), sz = strlen(sql);
+	const char *sql = mcptools_text_of(c, "sql");
+	size_t rows = mcptools_number_of(c, "rows", 100), sz = strlen(sql);
 
 	while (sz && strchr(" \t\r\n;", sql[sz - 1]))
 		sz--;
@@ -241,7 +241,7 @@ static const struct tool tools[] = {
 	  "the value (nanoseconds, bytes or events).",
 	  stacks_args,
 	  { "folded" },
-	  add_stacks,
+	  mcptools_add_stacks,
 	  shorten_stacks,
 	  NULL },
 	{ "diff",
@@ -323,7 +323,7 @@ static int add_arguments(struct tool_call *c)
 /* ---- results -------------------------------------------------------------------------------- */
 
 /* JSON holds valid UTF-8 only. */
-static json_t *new_text(const struct buf *text)
+static json_t *mcptools_new_text(const struct buf *text)
 {
 	struct buf clean = { 0 };
 	json_t *item;
@@ -337,7 +337,7 @@ static json_t *new_text(const struct buf *text)
 }
 
 /* Cuts the text after its last whole line. */
-static void cut_lines(struct buf *text, size_t max)
+static void mcptools_cut_lines(struct buf *text, size_t max)
 {
 	if (text->sz > max)
 		text->sz = max;
@@ -354,16 +354,16 @@ static json_t *new_result(struct tool_call *c, struct bounded_run *run)
 	if (c->tool->shorten && !run->cut)
 		c->tool->shorten(c, out);
 	if (out->sz > TEXT_MAX || run->cut) {
-		cut_lines(out, TEXT_MAX);
+		mcptools_cut_lines(out, TEXT_MAX);
 		buf__str(out, "(the rest is left out: ask for fewer rows, or select a part)\n");
 	}
 	if (run->timed_out)
 		buf__printf(err, "stopped after %d s: select a shorter time or fewer programs\n",
 			    LIMIT_S);
 	if (!failed)
-		json_array_append_new(content, new_text(out));
+		json_array_append_new(content, mcptools_new_text(out));
 	if (err->sz)
-		json_array_append_new(content, new_text(err));
+		json_array_append_new(content, mcptools_new_text(err));
 	return json_pack("{s:o, s:b}", "content", content, "isError", failed);
 }
 

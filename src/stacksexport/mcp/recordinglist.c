@@ -30,7 +30,7 @@ struct recording_entries {
 };
 
 /* Counts the files of a folder. */
-static void entry_read(struct recording_entry *e, DIR *dir)
+static void recordinglist_entry_read(struct recording_entry *e, DIR *dir)
 {
 	struct dirent *file;
 	struct stat st;
@@ -45,7 +45,7 @@ static void entry_read(struct recording_entry *e, DIR *dir)
 	}
 }
 
-static void entries_add(struct recording_entries *all, int root, const char *name)
+static void recordinglist_entries_add(struct recording_entries *all, int root, const char *name)
 {
 	struct recording_entry *list = array__room(all->list, all->cnt, &all->cap, sizeof(*list));
 	int fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -57,7 +57,7 @@ static void entries_add(struct recording_entries *all, int root, const char *nam
 
 		*e = (struct recording_entry){ 0 };
 		snprintf(e->name, sizeof(e->name), "%s", name);
-		entry_read(e, dir);
+		recordinglist_entry_read(e, dir);
 		all->cnt += e->batches > 0;
 	}
 	if (dir)
@@ -73,7 +73,8 @@ static int compare_ages(const void *a, const void *b)
 	return x->written < y->written ? -1 : x->written > y->written;
 }
 
-static void entry_show(const struct recording_entry *e, const char *root, struct buf *out)
+static void recordinglist_entry_show(const struct recording_entry *e, const char *root,
+				     struct buf *out)
 {
 	char age[NEWEST_AGE_SZ];
 
@@ -91,13 +92,13 @@ void recording_list__append(struct buf *out)
 
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			entries_add(&all, dirfd(dir), entry->d_name);
+			recordinglist_entries_add(&all, dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
 	if (all.cnt)
 		qsort(all.list, all.cnt, sizeof(*all.list), compare_ages);
 	for (size_t i = all.cnt > SHOWN_MAX ? all.cnt - SHOWN_MAX : 0; i < all.cnt; i++)
-		entry_show(&all.list[i], root, out);
+		recordinglist_entry_show(&all.list[i], root, out);
 	if (!all.cnt)
 		buf__printf(out, "There is no recording in %s.\n", root);
 	free(all.list);

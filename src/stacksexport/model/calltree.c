@@ -93,7 +93,7 @@ const struct calltree_options *calltree__options(const struct calltree *t)
 	return &t->options;
 }
 
-static bool is_hidden(const struct calltree *t, const struct function *f)
+static bool calltree_is_hidden(const struct calltree *t, const struct function *f)
 {
 	return (t->options.hide & HIDE_KERNEL && f->kind == FRAME_KERNEL) ||
 	       (t->options.hide & HIDE_INTERPRETER && f->kind == FRAME_INTERPRETER) ||
@@ -120,7 +120,7 @@ static uint32_t add_module(struct calltree *t, uint32_t node, const struct funct
 							  : trie__child(&t->trie, node, function);
 }
 
-static uint32_t add_lines(struct calltree *t, uint32_t node, uint32_t frame)
+static uint32_t calltree_add_lines(struct calltree *t, uint32_t node, uint32_t frame)
 {
 	size_t cnt;
 	const uint32_t *functions = framelines__of(&t->lines, t->stacks, frame, &cnt);
@@ -130,41 +130,41 @@ static uint32_t add_lines(struct calltree *t, uint32_t node, uint32_t frame)
 	return functions ? node : KEYMAP_NONE;
 }
 
-static uint32_t add_frame(struct calltree *t, uint32_t node, uint32_t frame)
+static uint32_t calltree_add_frame(struct calltree *t, uint32_t node, uint32_t frame)
 {
 	uint32_t index = stackset__frame_at(t->stacks, frame)->function;
 	const struct function *f = stackset__function(t->stacks, index);
 
-	if (is_hidden(t, f))
+	if (calltree_is_hidden(t, f))
 		return node;
 	switch (t->options.merge) {
 	case MERGE_FUNCTION: return trie__child(&t->trie, node, index);
 	case MERGE_MODULE: return add_module(t, node, f);
-	case MERGE_LINE: return add_lines(t, node, frame);
+	case MERGE_LINE: return calltree_add_lines(t, node, frame);
 	}
 	return KEYMAP_NONE;
 }
 
 /* Adds the frames of a stack below a node, root first. */
-static uint32_t add_frames(struct calltree *t, uint32_t node, uint64_t id)
+static uint32_t calltree_add_frames(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(t->stacks, id, &cnt);
 
 	while (cnt-- > 0 && node != KEYMAP_NONE)
-		node = add_frame(t, node, frames[cnt]);
+		node = calltree_add_frame(t, node, frames[cnt]);
 	return node;
 }
 
-/* Like add_frames(), once per stack and node: many kernel stacks lie on one user stack. */
-static uint32_t add_stack(struct calltree *t, uint32_t node, uint64_t id)
+/* Like calltree_add_frames(), once per stack and node: many kernel stacks lie on one user stack. */
+static uint32_t calltree_add_stack(struct calltree *t, uint32_t node, uint64_t id)
 {
 	uint32_t *place = id ? leaves_place(&t->below, id, node) : NULL;
 
 	if (!id)
 		return node;
 	if (place && *place == KEYMAP_NONE)
-		*place = add_frames(t, node, id);
+		*place = calltree_add_frames(t, node, id);
 	return place ? *place : KEYMAP_NONE;
 }
 
@@ -177,9 +177,9 @@ static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 
 	for (size_t i = cnt; i-- > w.first && node != KEYMAP_NONE;)
 		if (!waiting__is_hidden(t->stacks, frames[i]))
-			node = add_frame(t, node, frames[i]);
+			node = calltree_add_frame(t, node, frames[i]);
 	if (w.leaf_only && cnt && node != KEYMAP_NONE)
-		node = add_frame(t, node, frames[0]);
+		node = calltree_add_frame(t, node, frames[0]);
 	return node;
 }
 
@@ -190,9 +190,9 @@ static uint32_t build_leaf(struct calltree *t, const struct tree_stack *s)
 	if (s->shape == SHAPE_WAITING) {
 		node = add_waiting(t, node, s->ustack ? s->ustack : s->kstack);
 	} else {
-		node = add_stack(t, node, s->ustack);
+		node = calltree_add_stack(t, node, s->ustack);
 		if (node != KEYMAP_NONE)
-			node = add_stack(t, node, s->kstack);
+			node = calltree_add_stack(t, node, s->kstack);
 	}
 	return node == TRIE_ROOT ? trie__child(&t->trie, node, t->no_stack) : node;
 }

@@ -37,7 +37,7 @@ static void search_append(struct framelines_search *f, uint32_t function)
 		f->failed = true;
 }
 
-static void append_place(struct buf *text, const struct line *line)
+static void framelines_append_place(struct buf *text, const struct line *line)
 {
 	const char *slash = line->file ? strrchr(line->file, '/') : NULL;
 
@@ -56,7 +56,7 @@ static void search_take(const struct line *line, void *arg)
 		buf__str(&text, line->function);
 	else
 		buf__append(&text, own.s, own.sz);
-	append_place(&text, line);
+	framelines_append_place(&text, line);
 	name = (struct frame_text){ (const char *)text.data, text.sz };
 	if (buf__err(&text))
 		f->failed = true;
@@ -67,7 +67,7 @@ static void search_take(const struct line *line, void *arg)
 
 static void search_run(struct framelines_search *f, uint32_t frame)
 {
-	const struct stack_frame *at = stackset__frame_at(f->stacks, frame);
+	const struct model_frame *at = stackset__frame_at(f->stacks, frame);
 	struct line_query query = { at->address + at->offset, true };
 	const char *path = stackset__text(f->stacks, at->path).s;
 	const struct line own = { .file = at->file ? stackset__text(f->stacks, at->file).s : path,

@@ -23,7 +23,7 @@ void model__free(struct model *m)
 	pthread_mutex_destroy(&m->lock);
 }
 
-static bool tree_has(const struct calltree *t, const struct calltree_options *o)
+static bool model_tree_has(const struct calltree *t, const struct calltree_options *o)
 {
 	const struct calltree_options *of = calltree__options(t);
 
@@ -36,7 +36,7 @@ static size_t model_place(struct model *m, const struct calltree_options *o)
 {
 	size_t i = 0;
 
-	while (i < MODEL_TREES_MAX && m->trees[i] && !tree_has(m->trees[i], o))
+	while (i < MODEL_TREES_MAX && m->trees[i] && !model_tree_has(m->trees[i], o))
 		i++;
 	if (i < MODEL_TREES_MAX)
 		return i;

@@ -21,7 +21,7 @@ struct stackset {
 	struct strtab *strings;
 	struct keymap symbol_keys; /* (name, path), build ID: what frames of one function share */
 	struct keymap frame_keys;  /* index of symbol_keys, place */
-	struct stack_frame *frames;
+	struct model_frame *frames;
 	size_t frame_cap;
 	struct keymap function_keys; /* name, module */
 	struct function *functions;
@@ -79,12 +79,12 @@ static uint64_t id_pair(uint32_t high, uint32_t low)
 	return (uint64_t)high << 32 | low;
 }
 
-static bool text_is(struct frame_text t, const char *s)
+static bool stackset_text_is(struct frame_text t, const char *s)
 {
 	return t.sz == strlen(s) && memcmp(t.s, s, t.sz) == 0;
 }
 
-static bool text_begins(struct frame_text t, const char *s)
+static bool stackset_text_begins(struct frame_text t, const char *s)
 {
 	return t.sz >= strlen(s) && memcmp(t.s, s, strlen(s)) == 0;
 }
@@ -116,17 +116,17 @@ static const char *const interpreters[] = {
 	"libruby", "node",	"php",	     "lua",  "libnode", "libcoreclr.so",
 };
 
-static enum frame_kind kind_of(struct frame_text module)
+static enum frame_kind stackset_kind_of(struct frame_text module)
 {
 	bool is_script = module.sz > 3 && memcmp(module.s + module.sz - 3, ".py", 3) == 0;
 
 	for (size_t i = 0; i < sizeof(bracketed) / sizeof(*bracketed); i++)
-		if (text_is(module, bracketed[i].module))
+		if (stackset_text_is(module, bracketed[i].module))
 			return bracketed[i].kind;
 	if (module.sz > 2 && module.s[0] == '[' && module.s[module.sz - 1] == ']')
 		return FRAME_KERNEL;
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters) && !is_script; i++)
-		if (text_begins(module, interpreters[i]))
+		if (stackset_text_begins(module, interpreters[i]))
 			return FRAME_INTERPRETER;
 	return FRAME_USER;
 }
@@ -171,8 +171,8 @@ uint32_t stackset__find_function(const struct stackset *s, struct frame_text nam
 	return KEYMAP_NONE;
 }
 
-/* Returns the name that sql/stacks.sql gives: function_of(). */
-static uint32_t function_of(struct stackset *s, const struct named_frame *f)
+/* Returns the name that sql/stacks.sql gives: stackset_function_of(). */
+static uint32_t stackset_function_of(struct stackset *s, const struct named_frame *f)
 {
 	struct frame_text module = base_name(f->module), name = f->name;
 	struct named_frame located = *f;
@@ -185,7 +185,7 @@ static uint32_t function_of(struct stackset *s, const struct named_frame *f)
 		if (!located.has_start)
 			name = (struct frame_text){ "[no symbol]", strlen("[no symbol]") };
 	}
-	return stackset__add_function(s, name, module, kind_of(module));
+	return stackset__add_function(s, name, module, stackset_kind_of(module));
 }
 
 /* ---- frames and stacks ---------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static uint32_t frame_index(struct stackset *s, const struct named_frame *f)
 	bool is_new;
 	uint32_t symbol = keymap__add(&s->symbol_keys, id_pair(name, path),
 				      id_pair(build_id, f->name.s != NULL), &is_new);
-	struct stack_frame *frames =
+	struct model_frame *frames =
 		array__room(s->frames, s->frame_keys.cnt, &s->frame_cap, sizeof(*s->frames));
 	uint32_t index = KEYMAP_NONE;
 
@@ -209,7 +209,7 @@ static uint32_t frame_index(struct stackset *s, const struct named_frame *f)
 		index = keymap__add(&s->frame_keys, symbol, place ? place : (uint64_t)f->line,
 				    &is_new); /* scripts have lines only */
 	if (index != KEYMAP_NONE && is_new)
-		frames[index] = (struct stack_frame){ .function = function_of(s, f),
+		frames[index] = (struct model_frame){ .function = stackset_function_of(s, f),
 						      .path = path,
 						      .build_id = build_id,
 						      .address = f->address,
@@ -275,7 +275,7 @@ struct binaries *stackset__binaries(const struct stackset *s)
 	return s->binaries;
 }
 
-const struct stack_frame *stackset__frame_at(const struct stackset *s, uint32_t index)
+const struct model_frame *stackset__frame_at(const struct stackset *s, uint32_t index)
 {
 	return &s->frames[index];
 }

@@ -30,7 +30,7 @@ struct function {
 	bool is_library;
 };
 
-struct stack_frame {
+struct model_frame {
 	uint32_t function, path, build_id; /* path: the module as the process saw it */
 	uint64_t address, offset, file_offset;
 	bool has_file_offset;
@@ -53,7 +53,7 @@ const uint32_t *stackset__find(const struct stackset *, uint64_t id, size_t *cnt
 size_t stackset__cnt(const struct stackset *);
 
 struct binaries *stackset__binaries(const struct stackset *);
-const struct stack_frame *stackset__frame_at(const struct stackset *, uint32_t index);
+const struct model_frame *stackset__frame_at(const struct stackset *, uint32_t index);
 const struct function *stackset__function(const struct stackset *, uint32_t index);
 size_t stackset__function_cnt(const struct stackset *);
 

@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-static bool text_is(struct frame_text t, const char *s)
+static bool waiting_text_is(struct frame_text t, const char *s)
 {
 	return t.sz == strlen(s) && memcmp(t.s, s, t.sz) == 0;
 }
 
-static bool text_begins(struct frame_text t, const char *s)
+static bool waiting_text_begins(struct frame_text t, const char *s)
 {
 	return t.sz >= strlen(s) && memcmp(t.s, s, strlen(s)) == 0;
 }
 
-static bool text_has(struct frame_text t, const char *s)
+static bool waiting_text_has(struct frame_text t, const char *s)
 {
 	return t.sz && memmem(t.s, t.sz, s, strlen(s)) != NULL;
 }
@@ -22,7 +22,7 @@ struct names {
 	struct frame_text name, module;
 };
 
-static struct names names_of(const struct stackset *s, uint32_t frame)
+static struct names waiting_names_of(const struct stackset *s, uint32_t frame)
 {
 	const struct function *f = stackset__function(s, stackset__frame_at(s, frame)->function);
 
@@ -33,25 +33,26 @@ bool waiting__is_hidden(const struct stackset *s, uint32_t frame)
 {
 	static const char *const cancel[] = { "__syscall_cancel_arch", "__internal_syscall_cancel",
 					      "__syscall_cancel" };
-	struct names n = names_of(s, frame);
+	struct names n = waiting_names_of(s, frame);
 
-	if (text_is(n.module, "[kernel]") &&
-	    (text_has(n.name, "schedule") || text_is(n.name, "__cond_resched")))
+	if (waiting_text_is(n.module, "[kernel]") &&
+	    (waiting_text_has(n.name, "schedule") || waiting_text_is(n.name, "__cond_resched")))
 		return true;
 	for (size_t i = 0; i < sizeof(cancel) / sizeof(*cancel); i++)
-		if (text_is(n.name, cancel[i]))
+		if (waiting_text_is(n.name, cancel[i]))
 			return true;
 	return false;
 }
 
 static bool is_of_libc(const struct names *n)
 {
-	return text_is(n->module, "libc.so.6");
+	return waiting_text_is(n->module, "libc.so.6");
 }
 
 static bool is_unnamed_of_libc(const struct names *n)
 {
-	return is_of_libc(n) && (text_begins(n->name, "+") || text_is(n->name, "[no symbol]"));
+	return is_of_libc(n) &&
+	       (waiting_text_begins(n->name, "+") || waiting_text_is(n->name, "[no symbol]"));
 }
 
 /* Returns the first frame from `at` on that counts; cnt if there is none. */
@@ -66,7 +67,7 @@ static size_t next_caller(const struct stackset *s, const uint32_t *frames, size
 static size_t first_named(const struct stackset *s, const uint32_t *frames, size_t cnt, size_t at)
 {
 	for (; at < cnt; at = next_caller(s, frames, cnt, at + 1)) {
-		struct names n = names_of(s, frames[at]);
+		struct names n = waiting_names_of(s, frames[at]);
 
 		if (!is_unnamed_of_libc(&n))
 			break;
@@ -81,12 +82,12 @@ struct waiting waiting__find(const struct stackset *s, const uint32_t *frames, s
 
 	if (first == cnt)
 		return (struct waiting){ cnt, true };
-	n = names_of(s, frames[first]);
+	n = waiting_names_of(s, frames[first]);
 	named = is_of_libc(&n) ? first_named(s, frames, cnt, first) : cnt;
 	if (named == cnt)
 		return (struct waiting){ first, false };
-	n = names_of(s, frames[named]);
-	if (!is_of_libc(&n) || text_begins(n.name, "__libc_start"))
+	n = waiting_names_of(s, frames[named]);
+	if (!is_of_libc(&n) || waiting_text_begins(n.name, "__libc_start"))
 		return (struct waiting){ first, false };
 	return (struct waiting){ named, false };
 }

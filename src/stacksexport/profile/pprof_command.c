@@ -49,8 +49,8 @@ static void add_comments(struct builder *b, const struct request *r, int64_t los
 	builder__comment(b, text);
 }
 
-static int write_out(const struct export_options *o, const struct profile_format *format,
-		     struct builder *b, struct outfile *out)
+static int pprof_write_out(const struct export_options *o, const struct profile_format *format,
+			   struct builder *b, struct outfile *out)
 {
 	int err;
 
@@ -71,7 +71,7 @@ static int write_out(const struct export_options *o, const struct profile_format
 	return STATUS_OK;
 }
 
-static bool has_stacks(const struct builder *b)
+static bool pprof_has_stacks(const struct builder *b)
 {
 	struct builder_stats built;
 
@@ -79,8 +79,8 @@ static bool has_stacks(const struct builder *b)
 	return built.stacks;
 }
 
-static int finish(struct request *r, const struct profile_format *format, struct builder *b,
-		  const struct samples_stats *stats)
+static int pprof_finish(struct request *r, const struct profile_format *format, struct builder *b,
+			const struct samples_stats *stats)
 {
 	const struct export_options *o = r->options;
 	struct outfile_series series = { .prefix = format->series.prefix,
@@ -96,19 +96,19 @@ static int finish(struct request *r, const struct profile_format *format, struct
 		builder__set_time(b, facts.start_ns, facts.wall_ns,
 				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
 		add_comments(b, r, lost);
-		if (!has_stacks(b))
+		if (!pprof_has_stacks(b))
 			request__stackless(r);
 		request__partly(r);
 		if (outfile__open(&out, output, &series) == 0)
-			status = write_out(o, format, b, &out);
+			status = pprof_write_out(o, format, b, &out);
 	}
 	outfile__free(&out);
 	return status;
 }
 
 /* Reads the rows, and builds and writes the profile. */
-static int convert(struct request *r, const struct profile_format *format,
-		   const struct samples *samples)
+static int pprof_convert(struct request *r, const struct profile_format *format,
+			 const struct samples *samples)
 {
 	struct samples_stats stats = { 0 };
 	struct builder_options options = { .offsets = r->options->offsets,
@@ -124,7 +124,7 @@ static int convert(struct request *r, const struct profile_format *format,
 	if (!b)
 		log__error("out of memory");
 	else if (samples__read(samples, &r->db, b, &stats) == 0)
-		status = stats.rows ? finish(r, format, b, &stats) : request__empty(r);
+		status = stats.rows ? pprof_finish(r, format, b, &stats) : request__empty(r);
 	builder__free(b);
 	return status;
 }
@@ -153,7 +153,7 @@ static int run_query(struct request *r, const struct profile_format *format,
 	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
 		status = r->options->by ? read_groups(r, &samples, &groups) : STATUS_OK;
 	if (status == STATUS_OK)
-		status = convert(r, format, &samples);
+		status = pprof_convert(r, format, &samples);
 	grouping__free(&groups);
 	samples__free(&samples);
 	return status;

@@ -9,7 +9,7 @@
 #include "stacksexport/duck/frames.h"
 #include "stacksexport/duck/parts.h"
 
-static int wrong(const char *query, const char *what, const char *column)
+static int samples_wrong(const char *query, const char *what, const char *column)
 {
 	log__error("%s: %s%s%s; a profile needs three columns: a stack (a list of frames with "
 		   "name, address "
@@ -21,7 +21,7 @@ static int wrong(const char *query, const char *what, const char *column)
 }
 
 /* Replaces the name that DuckDB gives an unnamed count(*). */
-static char *value_name(const char *name)
+static char *samples_value_name(const char *name)
 {
 	return strdup(strcmp(name, "count_star()") == 0 ? "count(*)" : name);
 }
@@ -40,23 +40,24 @@ static bool find_form(struct samples *s, duckdb_prepared_statement prepared)
 	return good;
 }
 
-static int check(struct samples *s, duckdb_prepared_statement prepared)
+static int samples_check(struct samples *s, duckdb_prepared_statement prepared)
 {
 	const char *names[1 + BUILDER_VALUE_CNT] = { 0 };
 	int err = 0;
 
 	if (duckdb_prepared_statement_column_count(prepared) != 1 + BUILDER_VALUE_CNT)
-		return wrong(s->query, "it has another number of columns", NULL);
+		return samples_wrong(s->query, "it has another number of columns", NULL);
 	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
 		names[i] = duckdb_prepared_statement_column_name(prepared, i);
 	if (!find_form(s, prepared))
-		err = wrong(s->query, "this column is no list of frames:", names[0]);
+		err = samples_wrong(s->query, "this column is no list of frames:", names[0]);
 	for (idx_t i = 0; i < BUILDER_VALUE_CNT && !err; i++) {
-		s->names[i] = value_name(names[i + 1]);
+		s->names[i] = samples_value_name(names[i + 1]);
 		if (!cells__type_is_integer(duckdb_prepared_statement_column_type(prepared, i + 1)))
-			err = wrong(s->query,
-				    "this column is no integer (CAST(… AS BIGINT) makes it one):",
-				    names[i + 1]);
+			err = samples_wrong(
+				s->query,
+				"this column is no integer (CAST(… AS BIGINT) makes it one):",
+				names[i + 1]);
 	}
 	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
 		duckdb_free((void *)names[i]);
@@ -71,7 +72,7 @@ int samples__init(struct samples *s, struct db *db, const char *query, const cha
 	*s = (struct samples){ .query = query, .sql = sql };
 	err = db__prepare(db, sql, &prepared);
 	if (!err)
-		err = check(s, prepared);
+		err = samples_check(s, prepared);
 	duckdb_destroy_prepare(&prepared);
 	return err;
 }
@@ -103,7 +104,7 @@ static struct chunk_view chunk_view__on(duckdb_data_chunk chunk, enum samples_fo
 	return v;
 }
 
-static void take_frame(const struct named_frame *frame, void *builder)
+static void samples_take_frame(const struct named_frame *frame, void *builder)
 {
 	builder__frame(builder, frame);
 }
@@ -123,8 +124,8 @@ static void note_quantum(struct samples_stats *stats, const int64_t values[BUILD
 		stats->quantum_ns = -1;
 }
 
-static void read_values(const struct chunk_view *v, idx_t row, struct builder *b,
-			struct samples_stats *stats)
+static void samples_read_values(const struct chunk_view *v, idx_t row, struct builder *b,
+				struct samples_stats *stats)
 {
 	int64_t values[BUILDER_VALUE_CNT];
 
@@ -135,8 +136,8 @@ static void read_values(const struct chunk_view *v, idx_t row, struct builder *b
 	stats->rows++;
 }
 
-static void read_rows(duckdb_result *result, enum samples_form form, struct builder *b,
-		      struct samples_stats *stats)
+static void samples_read_rows(duckdb_result *result, enum samples_form form, struct builder *b,
+			      struct samples_stats *stats)
 {
 	duckdb_data_chunk chunk;
 
@@ -145,10 +146,10 @@ static void read_rows(duckdb_result *result, enum samples_form form, struct buil
 
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
 			if (form == SAMPLES_OF_FRAMES)
-				frames__each(&v.frames, row, take_frame, b);
+				frames__each(&v.frames, row, samples_take_frame, b);
 			else
 				parts__add(&v.parts, row, b);
-			read_values(&v, row, b, stats);
+			samples_read_values(&v, row, b, stats);
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
@@ -156,7 +157,8 @@ static void read_rows(duckdb_result *result, enum samples_form form, struct buil
 
 /* Runs the query into the temporary table, with a part for each stack. `begin` makes the table or
  * inserts. `grouped`: the name of the selected group is at the root of the stacks. */
-static int fill_table(const struct samples *s, struct db *db, const char *begin, bool grouped)
+static int samples_fill_table(const struct samples *s, struct db *db, const char *begin,
+			      bool grouped)
 {
 	const char *stack =
 		s->form == SAMPLES_OF_IDS ? "list_transform(c0, lambda id: stack_part(id))" : "c0";
@@ -179,16 +181,17 @@ static int fill_table(const struct samples *s, struct db *db, const char *begin,
 }
 
 /* Runs the query for each group, before the frames of the stacks are read. */
-static int make_table(const struct samples *s, struct db *db)
+static int samples_make_table(const struct samples *s, struct db *db)
 {
 	static const char create[] = "CREATE OR REPLACE TEMP TABLE profile_samples AS";
 	size_t cnt = s->groups ? grouping__cnt(s->groups) : 0;
-	int err = cnt ? 0 : fill_table(s, db, create, false);
+	int err = cnt ? 0 : samples_fill_table(s, db, create, false);
 
 	for (size_t i = 0; i < cnt && !err; i++) {
 		err = grouping__select(s->groups, db, i);
 		if (!err)
-			err = fill_table(s, db, i ? "INSERT INTO profile_samples" : create, true);
+			err = samples_fill_table(s, db, i ? "INSERT INTO profile_samples" : create,
+						 true);
 	}
 	return err || !cnt ? err : grouping__select(s->groups, db, cnt + 1);
 }
@@ -205,7 +208,7 @@ static int keep_stacks(struct db *db, struct builder *b)
 		struct frames frames = frames__on(duckdb_data_chunk_get_vector(chunk, 1));
 
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-			frames__each(&frames, row, take_frame, b);
+			frames__each(&frames, row, samples_take_frame, b);
 			builder__keep(b, ids[row]);
 		}
 		duckdb_destroy_data_chunk(&chunk);
@@ -219,14 +222,14 @@ int samples__read(const struct samples *s, struct db *db, struct builder *b,
 {
 	bool of_frames = s->form == SAMPLES_OF_FRAMES;
 	duckdb_result result = { 0 };
-	int err = of_frames ? 0 : make_table(s, db);
+	int err = of_frames ? 0 : samples_make_table(s, db);
 
 	if (!err && !of_frames)
 		err = keep_stacks(db, b);
 	if (!err)
 		err = db__run(db, of_frames ? s->sql : "FROM profile_samples", &result);
 	if (!err)
-		read_rows(&result, s->form, b, stats);
+		samples_read_rows(&result, s->form, b, stats);
 	duckdb_destroy_result(&result);
 	return err;
 }

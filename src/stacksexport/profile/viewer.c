@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-static bool find_in_path(const char *program, char *out, size_t sz)
+static bool viewer_find_in_path(const char *program, char *out, size_t sz)
 {
 	const char *path = getenv("PATH");
 
@@ -39,7 +39,7 @@ static bool find_in_path(const char *program, char *out, size_t sz)
 
 /* Finds the viewer that `make setup` puts beside a build. It must belong to this user, because the
  * build may lie in /tmp. */
-static bool find_beside(char *out)
+static bool viewer_find_beside(char *out)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -54,7 +54,7 @@ static bool person_is_there(void)
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
-static void run(const char *pprof, const char *path)
+static void viewer_run(const char *pprof, const char *path)
 {
 	char *argv[] = { (char *)"pprof", (char *)"-http=:", (char *)path, NULL };
 	int status, err;
@@ -73,11 +73,11 @@ static void run(const char *pprof, const char *path)
 void viewer__show(const char *path, bool open)
 {
 	char pprof[PATH_MAX];
-	bool in_path = find_in_path("pprof", pprof, sizeof(pprof));
-	bool installed = in_path || find_beside(pprof);
+	bool in_path = viewer_find_in_path("pprof", pprof, sizeof(pprof));
+	bool installed = in_path || viewer_find_beside(pprof);
 
 	if (installed && open && person_is_there())
-		run(pprof, path);
+		viewer_run(pprof, path);
 	else
 		log__info("open it with: %s -http=: %s (" FLAME_GRAPH "%s)",
 			  installed && !in_path ? pprof : "pprof", path,

@@ -12,7 +12,7 @@
 #include "base/writeall.h"
 #include "stacksexport/outfile.h"
 
-static int copy_bytes(int from, int to)
+static int foldercopy_copy_bytes(int from, int to)
 {
 	char piece[1 << 16];
 	off_t off = 0;
@@ -30,10 +30,10 @@ static int copy_bytes(int from, int to)
 	return err;
 }
 
-static int copy_to(int fd, const char *temp, const char *path)
+static int foldercopy_copy_to(int fd, const char *temp, const char *path)
 {
 	int to = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	int err = to < 0 ? -errno : copy_bytes(fd, to);
+	int err = to < 0 ? -errno : foldercopy_copy_bytes(fd, to);
 
 	if (to >= 0 && close(to) != 0 && !err)
 		err = -errno;
@@ -45,7 +45,7 @@ static int copy_to(int fd, const char *temp, const char *path)
 }
 
 /* A folder that is not mounted any more must not be made on the disk below it. */
-static int copy_file(const char *folder, int fd, const char *name)
+static int foldercopy_copy_file(const char *folder, int fd, const char *name)
 {
 	const char *slash = strrchr(name, '/');
 	char *path = NULL, *parent = NULL, *temp = NULL;
@@ -62,7 +62,7 @@ static int copy_file(const char *folder, int fd, const char *name)
 	if (temp)
 		err = outfile__make_dirs(parent);
 	if (temp && !err)
-		err = copy_to(fd, temp, path);
+		err = foldercopy_copy_to(fd, temp, path);
 	free(temp);
 	free(parent);
 	free(path);
@@ -71,7 +71,7 @@ static int copy_file(const char *folder, int fd, const char *name)
 
 int folder_copy__file(const char *folder, int fd, const char *name)
 {
-	int err = copy_file(folder, fd, name);
+	int err = foldercopy_copy_file(folder, fd, name);
 
 	if (!err)
 		return 0;

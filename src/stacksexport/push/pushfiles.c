@@ -19,13 +19,13 @@
 #include "stacksexport/fleet/fleetfolder.h"
 #include "stacksexport/outfile.h"
 
-static int cannot(const char *what, const char *path, int err)
+static int pushfiles_cannot(const char *what, const char *path, int err)
 {
 	log__error("cannot %s %s: %s", what, path, strerror(-err));
 	return err;
 }
 
-static void forget_files(struct push_files *p)
+static void pushfiles_forget_files(struct push_files *p)
 {
 	for (size_t i = 0; i < p->cnt; i++)
 		free(p->files[i].name);
@@ -35,13 +35,13 @@ static void forget_files(struct push_files *p)
 
 void push_files__free(struct push_files *p)
 {
-	forget_files(p);
+	pushfiles_forget_files(p);
 	free(p->files);
 	free(p->list_path);
 	*p = (struct push_files){ 0 };
 }
 
-static int add_file(struct push_files *p, const char *name, const struct stat *st)
+static int pushfiles_add_file(struct push_files *p, const char *name, const struct stat *st)
 {
 	struct push_file *files = array__room(p->files, p->cnt, &p->cap, sizeof(*files));
 	char *copy = strdup(name);
@@ -58,7 +58,7 @@ static int add_file(struct push_files *p, const char *name, const struct stat *s
 	return 0;
 }
 
-static bool is_part(const char *name)
+static bool pushfiles_is_part(const char *name)
 {
 	size_t sz = strlen(name), suffix = strlen(".parquet");
 
@@ -66,13 +66,13 @@ static bool is_part(const char *name)
 	       strcmp(name + sz - suffix, ".parquet") == 0;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int pushfiles_by_name(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 /* Adds the parts of one table. */
-static int find_table(struct push_files *p, const char *table)
+static int pushfiles_find_table(struct push_files *p, const char *table)
 {
 	size_t prefix = strlen(p->folder) + 1;
 	char *paths[2] = { NULL, NULL };
@@ -82,10 +82,10 @@ static int find_table(struct push_files *p, const char *table)
 
 	if (asprintf(&paths[0], "%s/%s", p->folder, table) < 0)
 		return -ENOMEM;
-	fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, pushfiles_by_name);
 	while (fts && !err && (e = fts_read(fts)))
-		if (e->fts_info == FTS_F && is_part(e->fts_name))
-			err = add_file(p, e->fts_path + prefix, e->fts_statp);
+		if (e->fts_info == FTS_F && pushfiles_is_part(e->fts_name))
+			err = pushfiles_add_file(p, e->fts_path + prefix, e->fts_statp);
 	if (fts)
 		fts_close(fts);
 	free(paths[0]);
@@ -93,7 +93,7 @@ static int find_table(struct push_files *p, const char *table)
 }
 
 /* Marks the file of one line of the list: SIZE MTIME NAME. */
-static void take_line(struct push_files *p, char *line)
+static void pushfiles_take_line(struct push_files *p, char *line)
 {
 	uint64_t sz;
 	int64_t mtime_ns;
@@ -110,22 +110,22 @@ static void take_line(struct push_files *p, char *line)
 	}
 }
 
-static int read_list(struct push_files *p)
+static int pushfiles_read_list(struct push_files *p)
 {
 	FILE *f = fopen(p->list_path, "re");
 	char *line = NULL;
 	size_t cap = 0;
 
 	if (!f)
-		return errno == ENOENT ? 0 : cannot("read", p->list_path, -errno);
+		return errno == ENOENT ? 0 : pushfiles_cannot("read", p->list_path, -errno);
 	while (getline(&line, &cap, f) > 0)
-		take_line(p, line);
+		pushfiles_take_line(p, line);
 	free(line);
 	fclose(f);
 	return 0;
 }
 
-static int make_list_path(struct push_files *p, const char *url)
+static int pushfiles_make_list_path(struct push_files *p, const char *url)
 {
 	char *folder;
 	int err;
@@ -149,12 +149,12 @@ int push_files__find(struct push_files *p, const char *folder, const char *url)
 	int err;
 
 	p->folder = folder;
-	forget_files(p);
-	err = make_list_path(p, url);
+	pushfiles_forget_files(p);
+	err = pushfiles_make_list_path(p, url);
 	for (int t = 0; t < FLEET_TABLE_CNT && !err; t++)
-		err = find_table(p, fleet_tables[t].name);
+		err = pushfiles_find_table(p, fleet_tables[t].name);
 	if (!err)
-		err = read_list(p);
+		err = pushfiles_read_list(p);
 	for (size_t i = 0; i < p->cnt; i++) {
 		p->unsent_cnt += !p->files[i].is_sent;
 		p->unsent_sz += p->files[i].is_sent ? 0 : p->files[i].sz;
@@ -181,7 +181,7 @@ int push_files__mark_sent(struct push_files *p, struct push_file *f)
 		close(fd);
 	buf__free(&line);
 	if (err)
-		return cannot("write", p->list_path, err);
+		return pushfiles_cannot("write", p->list_path, err);
 	f->is_sent = true;
 	p->unsent_cnt--;
 	p->unsent_sz -= f->sz;
@@ -196,7 +196,7 @@ int push_files__remove(struct push_files *p, const struct push_file *f)
 	if (asprintf(&path, "%s/%s", p->folder, f->name) < 0)
 		return -ENOMEM;
 	if (unlink(path) != 0 && errno != ENOENT)
-		err = cannot("remove", path, -errno);
+		err = pushfiles_cannot("remove", path, -errno);
 	free(path);
 	return err;
 }

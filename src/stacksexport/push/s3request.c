@@ -50,7 +50,7 @@ void s3__close(struct s3 *s)
 	s3_target__free(&s->target);
 }
 
-static size_t take_body(char *data, size_t one, size_t sz, void *arg)
+static size_t s3request_take_body(char *data, size_t one, size_t sz, void *arg)
 {
 	struct s3_answer *a = arg;
 	size_t room = ANSWER_MAX - a->body.sz;
@@ -60,7 +60,7 @@ static size_t take_body(char *data, size_t one, size_t sz, void *arg)
 	return sz;
 }
 
-static size_t take_header(char *data, size_t one, size_t sz, void *arg)
+static size_t s3request_take_header(char *data, size_t one, size_t sz, void *arg)
 {
 	static const char name[] = "etag:";
 	struct s3_answer *a = arg;
@@ -81,7 +81,8 @@ static size_t take_header(char *data, size_t one, size_t sz, void *arg)
 }
 
 /* Appends a header to *list. On failure frees the list, and it stays NULL. */
-static void add_header(struct s3 *s, struct curl_slist **list, const char *name, const char *value)
+static void s3request_add_header(struct s3 *s, struct curl_slist **list, const char *name,
+				 const char *value)
 {
 	struct buf line = { 0 };
 	struct curl_slist *more = NULL;
@@ -116,11 +117,11 @@ static struct curl_slist *make_headers(struct s3 *s, const struct s3_request *r)
 	struct curl_slist *list = NULL;
 
 	hex_digest(r, digest);
-	add_header(s, &list, "Content-Type", "application/octet-stream");
+	s3request_add_header(s, &list, "Content-Type", "application/octet-stream");
 	if (list)
-		add_header(s, &list, "x-amz-content-sha256", digest);
+		s3request_add_header(s, &list, "x-amz-content-sha256", digest);
 	if (list && s->target.token)
-		add_header(s, &list, "x-amz-security-token", s->target.token);
+		s3request_add_header(s, &list, "x-amz-security-token", s->target.token);
 	return list;
 }
 
@@ -136,9 +137,9 @@ static void set_options(struct s3 *s, const struct s3_request *r, struct s3_answ
 	set(s->handle, CURLOPT_AWS_SIGV4, sigv4);
 	set(s->handle, CURLOPT_USERNAME, s->target.key);
 	set(s->handle, CURLOPT_PASSWORD, s->target.secret);
-	set(s->handle, CURLOPT_WRITEFUNCTION, take_body);
+	set(s->handle, CURLOPT_WRITEFUNCTION, s3request_take_body);
 	set(s->handle, CURLOPT_WRITEDATA, a);
-	set(s->handle, CURLOPT_HEADERFUNCTION, take_header);
+	set(s->handle, CURLOPT_HEADERFUNCTION, s3request_take_header);
 	set(s->handle, CURLOPT_HEADERDATA, a);
 	set(s->handle, CURLOPT_NOSIGNAL, 1L);
 	set(s->handle, CURLOPT_EXPECT_100_TIMEOUT_MS, EXPECT_TIMEOUT);
@@ -159,7 +160,7 @@ static void error_code(const struct s3_answer *a, char out[64])
 		snprintf(out, 64, ": %.*s", (int)(to - from - 6), from + 6);
 }
 
-static int judge(const struct s3_request *r, const struct s3_answer *a)
+static int s3request_judge(const struct s3_request *r, const struct s3_answer *a)
 {
 	char code[64];
 
@@ -175,7 +176,7 @@ static int judge(const struct s3_request *r, const struct s3_answer *a)
 	return -EIO;
 }
 
-static int perform(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
+static int s3request_perform(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 {
 	struct curl_slist *headers = make_headers(s, r);
 	CURLcode code = CURLE_OUT_OF_MEMORY;
@@ -191,7 +192,7 @@ static int perform(struct s3 *s, const struct s3_request *r, struct s3_answer *a
 		return -EAGAIN;
 	}
 	s->curl.easy_getinfo(s->handle, CURLINFO_RESPONSE_CODE, &a->status);
-	return judge(r, a);
+	return s3request_judge(r, a);
 }
 
 int s3__send(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
@@ -209,7 +210,7 @@ int s3__send(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 	set_options(s, r, a);
 	if (!buf__err(&url))
 		s->curl.easy_setopt(s->handle, CURLOPT_URL, (const char *)url.data);
-	err = buf__err(&url) ? -ENOMEM : perform(s, r, a);
+	err = buf__err(&url) ? -ENOMEM : s3request_perform(s, r, a);
 	buf__free(&url);
 	return err;
 }

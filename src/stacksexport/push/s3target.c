@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-static const char *env(const char *name)
+static const char *s3target_env(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -21,7 +21,7 @@ static const char *env(const char *name)
 }
 
 /* Returns base/path without slashes at its end, or NULL. */
-static char *join(const char *base, const char *path)
+static char *s3target_join(const char *base, const char *path)
 {
 	char *out;
 	int n = asprintf(&out, "%s%s%s", base, *path ? "/" : "", path);
@@ -33,27 +33,27 @@ static char *join(const char *base, const char *path)
 
 static int read_base(struct s3_target *t, const char *url)
 {
-	const char *endpoint = env("AWS_ENDPOINT_URL_S3");
+	const char *endpoint = s3target_env("AWS_ENDPOINT_URL_S3");
 	char amazon[128];
 
 	if (!endpoint)
-		endpoint = env("AWS_ENDPOINT_URL");
+		endpoint = s3target_env("AWS_ENDPOINT_URL");
 	if (!endpoint) {
 		snprintf(amazon, sizeof(amazon), "https://s3.%s.amazonaws.com", t->region);
 		endpoint = amazon;
 	}
 	if (strncmp(url, "s3://", 5) != 0) {
-		t->base = join(url, "");
+		t->base = s3target_join(url, "");
 	} else {
-		char *clean = join(endpoint, "");
+		char *clean = s3target_join(endpoint, "");
 
-		t->base = clean && url[5] ? join(clean, url + 5) : NULL;
+		t->base = clean && url[5] ? s3target_join(clean, url + 5) : NULL;
 		free(clean);
 	}
 	return t->base ? 0 : -ENOMEM;
 }
 
-static char *trim(char *s)
+static char *s3target_trim(char *s)
 {
 	size_t sz;
 
@@ -66,7 +66,7 @@ static char *trim(char *s)
 }
 
 /* One line `name = value` of the section. */
-static int take_line(struct s3_target *t, char *line)
+static int s3target_take_line(struct s3_target *t, char *line)
 {
 	const struct {
 		const char *name;
@@ -80,10 +80,10 @@ static int take_line(struct s3_target *t, char *line)
 		return 0;
 	*value++ = '\0';
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		if (strcmp(trim(line), fields[i].name) != 0)
+		if (strcmp(s3target_trim(line), fields[i].name) != 0)
 			continue;
 		free(*fields[i].field);
-		*fields[i].field = strdup(trim(value));
+		*fields[i].field = strdup(s3target_trim(value));
 		return *fields[i].field ? 0 : -ENOMEM;
 	}
 	return 0;
@@ -97,23 +97,24 @@ static int read_section(struct s3_target *t, FILE *f, const char *profile)
 	int err = 0;
 
 	while (!err && getline(&line, &cap, f) > 0) {
-		char *text = trim(line), *end = strchr(text, ']');
+		char *text = s3target_trim(line), *end = strchr(text, ']');
 
 		if (*text == '[' && end) {
 			*end = '\0';
-			inside = strcmp(trim(text + 1), profile) == 0;
+			inside = strcmp(s3target_trim(text + 1), profile) == 0;
 		} else if (inside && *text != '#' && *text != ';') {
-			err = take_line(t, text);
+			err = s3target_take_line(t, text);
 		}
 	}
 	free(line);
 	return err;
 }
 
-static int read_file(struct s3_target *t)
+static int s3target_read_file(struct s3_target *t)
 {
-	const char *path = env("AWS_SHARED_CREDENTIALS_FILE"), *home = env("HOME");
-	const char *profile = env("AWS_PROFILE") ? env("AWS_PROFILE") : "default";
+	const char *path = s3target_env("AWS_SHARED_CREDENTIALS_FILE"),
+		   *home = s3target_env("HOME");
+	const char *profile = s3target_env("AWS_PROFILE") ? s3target_env("AWS_PROFILE") : "default";
 	char *standard = NULL;
 	FILE *f;
 	int err;
@@ -138,23 +139,23 @@ static int read_file(struct s3_target *t)
 
 static int read_credentials(struct s3_target *t)
 {
-	const char *token = env("AWS_SESSION_TOKEN");
+	const char *token = s3target_env("AWS_SESSION_TOKEN");
 
-	if (!env("AWS_ACCESS_KEY_ID") || !env("AWS_SECRET_ACCESS_KEY"))
-		return read_file(t);
-	t->key = strdup(env("AWS_ACCESS_KEY_ID"));
-	t->secret = strdup(env("AWS_SECRET_ACCESS_KEY"));
+	if (!s3target_env("AWS_ACCESS_KEY_ID") || !s3target_env("AWS_SECRET_ACCESS_KEY"))
+		return s3target_read_file(t);
+	t->key = strdup(s3target_env("AWS_ACCESS_KEY_ID"));
+	t->secret = strdup(s3target_env("AWS_SECRET_ACCESS_KEY"));
 	t->token = token ? strdup(token) : NULL;
 	return t->key && t->secret && (!token || t->token) ? 0 : -ENOMEM;
 }
 
 int s3_target__read(struct s3_target *t, const char *url)
 {
-	const char *region = env("AWS_REGION");
+	const char *region = s3target_env("AWS_REGION");
 	int err;
 
 	if (!region)
-		region = env("AWS_DEFAULT_REGION");
+		region = s3target_env("AWS_DEFAULT_REGION");
 	*t = (struct s3_target){ .region = strdup(region ? region : "us-east-1") };
 	err = t->region ? read_base(t, url) : -ENOMEM;
 	if (!err)

@@ -45,7 +45,7 @@ static int read_piece(int fd, uint8_t *piece, uint64_t off, uint64_t sz)
 	return 0;
 }
 
-static int send_and_forget(struct s3 *s, const struct s3_request *r)
+static int s3upload_send_and_forget(struct s3 *s, const struct s3_request *r)
 {
 	struct s3_answer a;
 	int err = s3__send(s, r, &a);
@@ -54,12 +54,12 @@ static int send_and_forget(struct s3 *s, const struct s3_request *r)
 	return err;
 }
 
-static int send_whole(struct s3_upload *u)
+static int s3upload_send_whole(struct s3_upload *u)
 {
 	struct s3_request r = { "PUT", u->object, NULL, u->piece, u->sz };
 	int err = read_piece(u->fd, u->piece, 0, u->sz);
 
-	return err ? err : send_and_forget(u->s3, &r);
+	return err ? err : s3upload_send_and_forget(u->s3, &r);
 }
 
 /* The text between <UploadId> and </UploadId>. */
@@ -82,7 +82,7 @@ static int take_upload_id(struct s3_upload *u, const struct s3_answer *a)
 	return buf__err(&u->id);
 }
 
-static int begin(struct s3_upload *u)
+static int s3upload_begin(struct s3_upload *u)
 {
 	struct s3_request r = { "POST", u->object, "uploads=", NULL, 0 };
 	struct s3_answer a;
@@ -94,7 +94,7 @@ static int begin(struct s3_upload *u)
 	return err;
 }
 
-static int send_part(struct s3_upload *u, unsigned number, uint64_t off)
+static int s3upload_send_part(struct s3_upload *u, unsigned number, uint64_t off)
 {
 	uint64_t sz = u->sz - off < u->part_sz ? u->sz - off : u->part_sz;
 	struct s3_request r = { "PUT", u->object, NULL, u->piece, sz };
@@ -118,7 +118,7 @@ static int send_part(struct s3_upload *u, unsigned number, uint64_t off)
 }
 
 /* Completes the upload, or cancels it, so that the store does not keep its parts. */
-static int end(struct s3_upload *u, bool complete)
+static int s3upload_end(struct s3_upload *u, bool complete)
 {
 	struct s3_request r = { complete ? "POST" : "DELETE", u->object, NULL, NULL, 0 };
 	struct buf query = { 0 };
@@ -131,28 +131,28 @@ static int end(struct s3_upload *u, bool complete)
 		r.body = u->parts.data;
 		r.body_sz = u->parts.sz;
 	}
-	err = buf__err(&query) ? -ENOMEM : send_and_forget(u->s3, &r);
+	err = buf__err(&query) ? -ENOMEM : s3upload_send_and_forget(u->s3, &r);
 	buf__free(&query);
 	return err;
 }
 
-static int send_in_parts(struct s3_upload *u)
+static int s3upload_send_in_parts(struct s3_upload *u)
 {
 	unsigned number = 1;
-	int err = begin(u);
+	int err = s3upload_begin(u);
 
 	if (err)
 		return err;
 	buf__str(&u->parts, "<CompleteMultipartUpload>");
 	for (uint64_t off = 0; off < u->sz && !err; off += u->part_sz)
-		err = send_part(u, number++, off);
+		err = s3upload_send_part(u, number++, off);
 	buf__str(&u->parts, "</CompleteMultipartUpload>");
 	if (!err)
 		err = buf__err(&u->parts);
 	if (!err)
-		err = end(u, true);
+		err = s3upload_end(u, true);
 	if (err)
-		end(u, false);
+		s3upload_end(u, false);
 	return err;
 }
 
@@ -167,7 +167,7 @@ int s3_upload__file(struct s3 *s, int fd, uint64_t sz, const char *object)
 	if (!u.piece)
 		err = -ENOMEM;
 	else
-		err = sz <= u.part_sz ? send_whole(&u) : send_in_parts(&u);
+		err = sz <= u.part_sz ? s3upload_send_whole(&u) : s3upload_send_in_parts(&u);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	free(u.piece);

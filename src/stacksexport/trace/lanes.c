@@ -60,7 +60,7 @@ void lanes__free(struct lanes *l)
 	free(l);
 }
 
-static struct thread_entry *find(const struct lanes *l, int32_t pid, int32_t tid)
+static struct thread_entry *lanes_find(const struct lanes *l, int32_t pid, int32_t tid)
 {
 	struct thread_key key = { pid, tid };
 	struct thread_entry *t;
@@ -69,9 +69,9 @@ static struct thread_entry *find(const struct lanes *l, int32_t pid, int32_t tid
 	return t;
 }
 
-static struct thread_entry *get(struct lanes *l, const struct lanes_event *e)
+static struct thread_entry *lanes_get(struct lanes *l, const struct lanes_event *e)
 {
-	struct thread_entry *t = find(l, e->pid, e->tid);
+	struct thread_entry *t = lanes_find(l, e->pid, e->tid);
 
 	if (t)
 		return t;
@@ -121,7 +121,7 @@ static struct open_lane *add_lane(struct lanes *l, struct thread_entry *t)
 
 int32_t lanes__place(struct lanes *l, const struct lanes_event *e)
 {
-	struct thread_entry *t = get(l, e);
+	struct thread_entry *t = lanes_get(l, e);
 	struct open_lane *lane = NULL;
 
 	if (!t)
@@ -143,7 +143,7 @@ int32_t lanes__place(struct lanes *l, const struct lanes_event *e)
 void lanes__each(const struct lanes *l, int32_t pid, int32_t tid,
 		 void (*take)(const struct lane *, void *arg), void *arg)
 {
-	const struct thread_entry *t = find(l, pid, tid);
+	const struct thread_entry *t = lanes_find(l, pid, tid);
 
 	for (size_t i = 0; t && i < t->lane_cnt; i++)
 		take(&t->lanes[i].lane, arg);

@@ -79,7 +79,7 @@ void stacktree__free(struct stacktree *t)
 	free(t);
 }
 
-static uint32_t intern(struct stacktree *t, const void *s, size_t sz)
+static uint32_t stacktree_intern(struct stacktree *t, const void *s, size_t sz)
 {
 	uint32_t id = sz ? strtab__id(t->strings, s, sz) : 0;
 
@@ -102,8 +102,9 @@ void stacktree__frame(struct stacktree *t, const struct named_frame *f)
 		t->err = -ENOMEM;
 		return;
 	}
-	key.name = intern(t, t->text.data, t->text.sz);
-	key.module = f->module.sz ? intern(t, f->module.s + skip, f->module.sz - skip) : 0;
+	key.name = stacktree_intern(t, t->text.data, t->text.sz);
+	key.module =
+		f->module.sz ? stacktree_intern(t, f->module.s + skip, f->module.sz - skip) : 0;
 	buf__append(&t->frames, &key, sizeof(key));
 	buf__str(&t->names, t->names.sz ? "," : "[");
 	jsonbuf__str(&t->names, (const char *)t->text.data, t->text.sz);
@@ -144,7 +145,7 @@ static uint32_t leaf_id(struct stacktree *t)
 	return id;
 }
 
-static int add_stack(struct stacktree *t, uint64_t key)
+static int stacktree_add_stack(struct stacktree *t, uint64_t key)
 {
 	struct stack_entry *s = calloc(1, sizeof(*s) + t->names.sz);
 
@@ -170,7 +171,7 @@ void stacktree__stack(struct stacktree *t, uint64_t key)
 	if (buf__err(&t->frames) || buf__err(&t->names))
 		t->err = -ENOMEM;
 	if (!t->err && t->frames.sz && !stacktree__find(t, key, &known))
-		t->err = add_stack(t, key);
+		t->err = stacktree_add_stack(t, key);
 	buf__reset(&t->frames);
 	buf__reset(&t->names);
 }

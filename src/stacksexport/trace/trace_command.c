@@ -17,7 +17,7 @@
 #include "stacksexport/trace/tracequery.h"
 
 /* One call of the command. */
-struct trace {
+struct trace_writer {
 	struct request request;
 	struct stacktree *stacks;
 	struct tracequery queries[EXPORT_ARGUMENTS_MAX];
@@ -25,7 +25,7 @@ struct trace {
 	int64_t first_ns; /* the zero of the trace */
 };
 
-static bool tree_has(const void *stacks, uint64_t key)
+static bool trace_tree_has(const void *stacks, uint64_t key)
 {
 	struct stacktree_stack stack;
 
@@ -43,7 +43,7 @@ static void tree_add(void *stacks, uint64_t key)
 }
 
 /* Reports why rows of a query's result are not in the trace. */
-static int say_problems(struct trace *t)
+static int say_problems(struct trace_writer *t)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
@@ -68,7 +68,7 @@ static int say_problems(struct trace *t)
 	return err;
 }
 
-static int find_first(struct trace *t)
+static int trace_find_first(struct trace_writer *t)
 {
 	int64_t drawn, left_out, *const fields[] = { &drawn, &left_out, &t->first_ns };
 
@@ -83,9 +83,9 @@ static int find_first(struct trace *t)
 }
 
 /* Runs all queries before anything is written. */
-static int run_queries(struct trace *t)
+static int run_queries(struct trace_writer *t)
 {
-	const struct stack_sink sink = { tree_has, tree_add_frame, tree_add, t->stacks };
+	const struct stack_sink sink = { trace_tree_has, tree_add_frame, tree_add, t->stacks };
 	const struct export_options *o = t->request.options;
 	int status = STATUS_OK;
 
@@ -99,12 +99,12 @@ static int run_queries(struct trace *t)
 	if (status == STATUS_OK &&
 	    (say_problems(t) != 0 || request__lost(&t->request, &t->lost) != 0))
 		status = STATUS_FAILED;
-	return status == STATUS_OK ? find_first(t) : status;
+	return status == STATUS_OK ? trace_find_first(t) : status;
 }
 
 /* Adds facts about the whole trace: those that a viewer shows, and the zero from which a reader
  * computes unix times. */
-static int close_file(const struct trace *t, struct tracefile *file)
+static int trace_close_file(const struct trace_writer *t, struct tracefile *file)
 {
 	const char *program = "stacksexport " STACKS_VERSION;
 	char zero[32], lost[32];
@@ -119,7 +119,8 @@ static int close_file(const struct trace *t, struct tracefile *file)
 }
 
 /* Returns 0 or -errno (already logged). */
-static int write_file(struct trace *t, const char *path, struct traceevents_stats *stats)
+static int trace_write_file(struct trace_writer *t, const char *path,
+			    struct traceevents_stats *stats)
 {
 	const char *output = t->request.options->output;
 	struct tracefile *file = tracefile__open(path, output && piecefile__is_gz(output));
@@ -130,14 +131,14 @@ static int write_file(struct trace *t, const char *path, struct traceevents_stat
 
 	if (file) {
 		written = traceevents__write(&events, &t->request.db, stats);
-		err = close_file(t, file);
+		err = trace_close_file(t, file);
 	}
 	if (err)
 		log__error("cannot write the trace: %s", strerror(-err));
 	return err ? err : written;
 }
 
-static void say_stats(const struct trace *t, const struct traceevents_stats *stats)
+static void say_stats(const struct trace_writer *t, const struct traceevents_stats *stats)
 {
 	for (size_t i = 0; i < t->request.options->argument_cnt; i++)
 		if (!stats->events[i])
@@ -147,11 +148,11 @@ static void say_stats(const struct trace *t, const struct traceevents_stats *sta
 			  stats->overlapping, LANES_MAX);
 }
 
-static int write_out(struct trace *t, struct outfile *out)
+static int trace_write_out(struct trace_writer *t, struct outfile *out)
 {
 	struct traceevents_stats stats = { 0 };
 
-	if (write_file(t, out->tmp, &stats) != 0 || outfile__commit(out) != 0)
+	if (trace_write_file(t, out->tmp, &stats) != 0 || outfile__commit(out) != 0)
 		return STATUS_FAILED;
 	say_stats(t, &stats);
 	if (!out->path)
@@ -162,7 +163,7 @@ static int write_out(struct trace *t, struct outfile *out)
 	return STATUS_OK;
 }
 
-static int run(struct trace *t)
+static int trace_run(struct trace_writer *t)
 {
 	const struct export_options *o = t->request.options;
 	struct outfile_series series = { .prefix = "traceview", .suffix = "json", .dir = o->dir };
@@ -182,7 +183,7 @@ static int run(struct trace *t)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = outfile__open(&out, o->output, &series) == 0 ? write_out(t, &out)
+		status = outfile__open(&out, o->output, &series) == 0 ? trace_write_out(t, &out)
 								      : STATUS_FAILED;
 	outfile__free(&out);
 	return status;
@@ -190,7 +191,7 @@ static int run(struct trace *t)
 
 int trace__run(const struct export_options *o)
 {
-	struct trace t = { .request = { .options = o } };
+	struct trace_writer t = { .request = { .options = o } };
 	int status;
 
 	if (!o->argument_cnt)
@@ -203,7 +204,7 @@ int trace__run(const struct export_options *o)
 					     "a trace is not for a terminal: give --output FILE");
 	if (grouping__check_tracks(o) != STATUS_OK)
 		return STATUS_USAGE;
-	status = run(&t);
+	status = trace_run(&t);
 	for (size_t i = 0; i < o->argument_cnt; i++)
 		tracequery__free(&t.queries[i]);
 	stacktree__free(t.stacks);

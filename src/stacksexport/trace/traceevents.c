@@ -31,7 +31,8 @@ static const struct shape {
 	[SHAPE_COUNTER] = { "\"ph\":\"C\"", "id", false, false },
 };
 
-static void write_text(struct buf *out, const char *key, const struct cells *c, idx_t row)
+static void traceevents_write_text(struct buf *out, const char *key, const struct cells *c,
+				   idx_t row)
 {
 	size_t sz;
 	const char *s = cells__str(c, row, &sz);
@@ -44,7 +45,7 @@ static void write_text(struct buf *out, const char *key, const struct cells *c, 
 	jsonbuf__str(out, s, sz);
 }
 
-static int64_t number(const struct pass *p, enum event_column c, idx_t row)
+static int64_t traceevents_number(const struct pass *p, enum event_column c, idx_t row)
 {
 	return trace_rows__number(p->rows, c, row);
 }
@@ -83,14 +84,14 @@ static void write_number_args(struct pass *p, idx_t row)
 		if (cells__is_null(&p->rows->columns[number_columns[i].column], row))
 			continue;
 		begin_arg(p, number_columns[i].arg);
-		jsonbuf__int(p->out, number(p, number_columns[i].column, row));
+		jsonbuf__int(p->out, traceevents_number(p, number_columns[i].column, row));
 	}
 }
 
 /* Writes the query's own columns as texts. */
 static void write_other_args(struct pass *p, idx_t row)
 {
-	const struct tracequery *query = &p->t->queries[number(p, EVENT_QUERY, row)];
+	const struct tracequery *query = &p->t->queries[traceevents_number(p, EVENT_QUERY, row)];
 
 	for (size_t i = 0; i < query->arg_cnt; i++) {
 		size_t sz;
@@ -117,8 +118,8 @@ static void write_stack_args(struct pass *p, idx_t row)
 
 static void write_times(struct pass *p, const struct shape *shape, idx_t row)
 {
-	uint64_t begin_ns = (uint64_t)number(p, EVENT_BEGIN, row);
-	uint64_t end_ns = (uint64_t)number(p, EVENT_END, row);
+	uint64_t begin_ns = (uint64_t)traceevents_number(p, EVENT_BEGIN, row);
+	uint64_t end_ns = (uint64_t)traceevents_number(p, EVENT_END, row);
 
 	buf__str(p->out, ",\"ts\":");
 	jsonbuf__micros(p->out, begin_ns - (uint64_t)p->t->first_ns);
@@ -128,7 +129,7 @@ static void write_times(struct pass *p, const struct shape *shape, idx_t row)
 	}
 }
 
-static void write_frame(struct buf *out, const char *key, uint32_t leaf)
+static void traceevents_write_frame(struct buf *out, const char *key, uint32_t leaf)
 {
 	buf__str(out, ",\"");
 	buf__str(out, key);
@@ -136,22 +137,23 @@ static void write_frame(struct buf *out, const char *key, uint32_t leaf)
 	jsonbuf__int(out, leaf);
 }
 
-static void write_event(struct pass *p, const struct shape *shape, idx_t row, int64_t tid)
+static void traceevents_write_event(struct pass *p, const struct shape *shape, idx_t row,
+				    int64_t tid)
 {
 	struct stacktree_stack stack;
 
 	p->out = tracefile__begin(p->t->file);
 	buf__str(p->out, shape->phase);
 	buf__str(p->out, ",\"pid\":");
-	jsonbuf__int(p->out, number(p, EVENT_PID, row));
+	jsonbuf__int(p->out, traceevents_number(p, EVENT_PID, row));
 	buf__str(p->out, ",\"tid\":");
 	jsonbuf__int(p->out, tid);
 	write_times(p, shape, row);
-	write_text(p->out, "name", &p->rows->columns[EVENT_NAME], row);
-	write_text(p->out, shape->kind, &p->rows->columns[EVENT_KIND], row);
+	traceevents_write_text(p->out, "name", &p->rows->columns[EVENT_NAME], row);
+	traceevents_write_text(p->out, shape->kind, &p->rows->columns[EVENT_KIND], row);
 	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++)
 		if (find_stack(p, stack_columns[i].column, row, &stack))
-			write_frame(p->out, stack_columns[i].frame, stack.leaf);
+			traceevents_write_frame(p->out, stack_columns[i].frame, stack.leaf);
 	buf__str(p->out, ",\"args\":{");
 	p->first_arg = true;
 	write_number_args(p, row);
@@ -159,7 +161,7 @@ static void write_event(struct pass *p, const struct shape *shape, idx_t row, in
 	write_stack_args(p, row);
 	buf__str(p->out, "}");
 	tracefile__end(p->t->file);
-	p->stats->events[number(p, EVENT_QUERY, row)]++;
+	p->stats->events[traceevents_number(p, EVENT_QUERY, row)]++;
 }
 
 /* Places the event on a lane and writes it. */
@@ -184,20 +186,20 @@ static int take_event(const struct trace_rows *rows, idx_t row, void *pass)
 	else if (tid < 0)
 		return (int)tid;
 	else
-		write_event(p, shape, row, tid);
+		traceevents_write_event(p, shape, row, tid);
 	return 0;
 }
 
 /* One thread of sql/trace/threads.sql. */
-struct naming {
+struct traceevents_naming {
 	struct pass *pass;
 	int64_t pid, tid;
 	const char *thread; /* its name; NULL: unknown */
 	size_t thread_sz;
 };
 
-static void write_name(const struct naming *n, int64_t tid, const char *what,
-		       const struct buf *name)
+static void traceevents_write_name(const struct traceevents_naming *n, int64_t tid,
+				   const char *what, const struct buf *name)
 {
 	struct tracefile *file = n->pass->t->file;
 	struct buf *out = tracefile__begin(file);
@@ -215,7 +217,7 @@ static void write_name(const struct naming *n, int64_t tid, const char *what,
  * second one of a query. */
 static void name_lane(const struct lane *lane, void *arg)
 {
-	const struct naming *n = arg;
+	const struct traceevents_naming *n = arg;
 	struct buf name = { 0 };
 
 	if (n->thread)
@@ -227,11 +229,11 @@ static void name_lane(const struct lane *lane, void *arg)
 			buf__printf(&name, " (%d)", (int)lane->nth + 1);
 	}
 	if (name.sz)
-		write_name(n, lane->id, "thread_name", &name);
+		traceevents_write_name(n, lane->id, "thread_name", &name);
 	buf__free(&name);
 }
 
-static void name_process(const struct naming *n, const struct cells *command, idx_t row)
+static void name_process(const struct traceevents_naming *n, const struct cells *command, idx_t row)
 {
 	struct buf name = { 0 };
 	size_t sz;
@@ -240,7 +242,7 @@ static void name_process(const struct naming *n, const struct cells *command, id
 	if (!s)
 		return;
 	buf__append(&name, s, sz);
-	write_name(n, n->pid, "process_name", &name);
+	traceevents_write_name(n, n->pid, "process_name", &name);
 	buf__free(&name);
 }
 
@@ -252,9 +254,9 @@ static void name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pi
 	struct cells thread = cells__on(duckdb_data_chunk_get_vector(chunk, 3));
 
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-		struct naming n = { .pass = p,
-				    .pid = cells__int(&pid, row),
-				    .tid = cells__int(&tid, row) };
+		struct traceevents_naming n = { .pass = p,
+						.pid = cells__int(&pid, row),
+						.tid = cells__int(&tid, row) };
 
 		n.thread = cells__str(&thread, row, &n.thread_sz);
 		if (n.pid != *last_pid)
@@ -264,7 +266,7 @@ static void name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pi
 	}
 }
 
-static int write_names(struct pass *p, struct db *db)
+static int traceevents_write_names(struct pass *p, struct db *db)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
@@ -285,7 +287,7 @@ int traceevents__write(const struct traceevents *t, struct db *db, struct tracee
 	int err = p.lanes ? trace_rows__each(db, "sql/trace/events.sql", take_event, &p) : -ENOMEM;
 
 	if (!err)
-		err = write_names(&p, db);
+		err = traceevents_write_names(&p, db);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	lanes__free(p.lanes);

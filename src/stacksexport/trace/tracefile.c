@@ -44,7 +44,7 @@ void tracefile__end(struct tracefile *t)
 	piecefile__flush(t->file);
 }
 
-static void write_text(struct buf *out, const char *key, const char *text)
+static void tracefile_write_text(struct buf *out, const char *key, const char *text)
 {
 	buf__str(out, key);
 	jsonbuf__str(out, text, strlen(text));
@@ -57,9 +57,9 @@ static void write_node(const struct stacktree_node *node, void *arg)
 	buf__str(t->out, t->first ? "\"" : ",\n\"");
 	t->first = false;
 	jsonbuf__int(t->out, node->id);
-	write_text(t->out, "\":{\"name\":", node->name);
+	tracefile_write_text(t->out, "\":{\"name\":", node->name);
 	if (*node->module)
-		write_text(t->out, ",\"category\":", node->module);
+		tracefile_write_text(t->out, ",\"category\":", node->module);
 	if (node->parent) {
 		buf__str(t->out, ",\"parent\":\"");
 		jsonbuf__int(t->out, node->parent);
@@ -79,7 +79,7 @@ int tracefile__close(struct tracefile *t, const struct stacktree *stacks, const 
 	for (size_t i = 0; other[i]; i += 2) {
 		buf__str(t->out, i ? "," : "");
 		jsonbuf__str(t->out, other[i], strlen(other[i]));
-		write_text(t->out, ":", other[i + 1]);
+		tracefile_write_text(t->out, ":", other[i + 1]);
 	}
 	buf__str(t->out, "}}\n");
 	err = piecefile__close(t->file);

@@ -70,7 +70,7 @@ static const struct {
 	"JOIN stacktraces ON stack_id = id GROUP BY s ORDER BY 1"
 
 /* One call. */
-struct work {
+struct tracequery_work {
 	struct tracequery *query;
 	struct request *request;
 	const struct stack_sink *sink;
@@ -116,7 +116,7 @@ static const struct trace_column *column__find(const char *name)
 	return NULL;
 }
 
-static int wrong(const struct work *w, const char *column, const char *what)
+static int tracequery_wrong(const struct tracequery_work *w, const char *column, const char *what)
 {
 	log__error("%s: column %s %s; a trace needs event ('complete', 'counter' or 'instant'), "
 		   "name, pid and times in microseconds: start, timestamp, duration (see: man "
@@ -125,20 +125,20 @@ static int wrong(const struct work *w, const char *column, const char *what)
 	return STATUS_FAILED;
 }
 
-static int note_column(struct work *w, const struct trace_column *c, idx_t at)
+static int tracequery_note_column(struct tracequery_work *w, const struct trace_column *c, idx_t at)
 {
 	enum form form = form_of(w->prepared, at);
 	char what[128];
 
 	if (!expressions[form][c->class].before) {
 		snprintf(what, sizeof(what), "has to be %s", classes[c->class].needed);
-		return wrong(w, c->name, what);
+		return tracequery_wrong(w, c->name, what);
 	}
 	w->found[c - columns] = (struct found){ form, (int)at };
 	return STATUS_OK;
 }
 
-static int note_arg(struct work *w, const char *name)
+static int note_arg(struct tracequery_work *w, const char *name)
 {
 	struct tracequery *q = w->query;
 	char **args = reallocarray(q->args, q->arg_cnt + 1, sizeof(*args));
@@ -156,7 +156,7 @@ static int note_arg(struct work *w, const char *name)
 }
 
 /* Finds the meaning of each of the query's columns. */
-static int note_columns(struct work *w)
+static int tracequery_note_columns(struct tracequery_work *w)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(w->prepared);
 	int status = STATUS_OK;
@@ -167,16 +167,16 @@ static int note_columns(struct work *w)
 		const char *name = duckdb_prepared_statement_column_name(w->prepared, at);
 		const struct trace_column *c = column__find(name);
 
-		status = c ? note_column(w, c, at) : note_arg(w, name);
+		status = c ? tracequery_note_column(w, c, at) : note_arg(w, name);
 		duckdb_free((void *)name);
 	}
 	for (size_t i = 0; i < COLUMN_CNT && status == STATUS_OK; i++)
 		if (columns[i].required && w->found[i].at < 0)
-			status = wrong(w, columns[i].name, "is missing");
+			status = tracequery_wrong(w, columns[i].name, "is missing");
 	return status;
 }
 
-static bool is_known(const struct work *w, int column)
+static bool tracequery_is_known(const struct tracequery_work *w, int column)
 {
 	for (size_t i = 0; i < COLUMN_CNT; i++)
 		if (w->found[i].at == column)
@@ -185,13 +185,13 @@ static bool is_known(const struct work *w, int column)
 }
 
 /* Appends [c7::VARCHAR, …]: the values of the columns that note_arg() took, in order. */
-static void append_args(struct work *w, int cnt)
+static void tracequery_append_args(struct tracequery_work *w, int cnt)
 {
 	bool first = true;
 
 	buf__str(&w->sql, "[");
 	for (int i = 0; i < cnt; i++) {
-		if (is_known(w, i))
+		if (tracequery_is_known(w, i))
 			continue;
 		buf__printf(&w->sql, "%sc%d::VARCHAR", first ? "" : ", ", i);
 		first = false;
@@ -201,7 +201,7 @@ static void append_args(struct work *w, int cnt)
 
 /* Makes the table that sql/trace/rows.sql reads. It names the query's columns by position, so that
  * they may have any name. */
-static void append_input(struct work *w, const char *statement)
+static void append_input(struct tracequery_work *w, const char *statement)
 {
 	int cnt = (int)duckdb_prepared_statement_column_count(w->prepared);
 
@@ -218,14 +218,14 @@ static void append_input(struct work *w, const char *statement)
 				    expressions[f->form][class].after);
 		buf__printf(&w->sql, " AS %s, ", columns[i].name);
 	}
-	append_args(w, cnt);
+	tracequery_append_args(w, cnt);
 	buf__printf(&w->sql, " FROM (%s\n) t(", statement);
 	for (int i = 0; i < cnt; i++)
 		buf__printf(&w->sql, "%sc%d", i ? ", " : "", i);
 	buf__append(&w->sql, ")", sizeof(")"));
 }
 
-static int run_sql(struct work *w, const char *sql)
+static int run_sql(struct tracequery_work *w, const char *sql)
 {
 	duckdb_result result;
 	int err = db__run(&w->request->db, sql, &result);
@@ -234,7 +234,7 @@ static int run_sql(struct work *w, const char *sql)
 	return err ? STATUS_FAILED : STATUS_OK;
 }
 
-static void read_stacks(struct work *w, duckdb_result *result)
+static void tracequery_read_stacks(struct tracequery_work *w, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 
@@ -253,7 +253,7 @@ static void read_stacks(struct work *w, duckdb_result *result)
 	}
 }
 
-static int add_stacks(struct work *w, const struct trace_column *c)
+static int tracequery_add_stacks(struct tracequery_work *w, const struct trace_column *c)
 {
 	enum form form = w->found[c - columns].form;
 	duckdb_result result;
@@ -266,15 +266,15 @@ static int add_stacks(struct work *w, const struct trace_column *c)
 		snprintf(sql, sizeof(sql), STACKS_OF_FRAMES, c->name);
 	err = db__run(&w->request->db, sql, &result);
 	if (!err)
-		read_stacks(w, &result);
+		tracequery_read_stacks(w, &result);
 	duckdb_destroy_result(&result);
 	return err ? STATUS_FAILED : STATUS_OK;
 }
 
-static int run_last(struct work *w, const char *statement)
+static int tracequery_run_last(struct tracequery_work *w, const char *statement)
 {
 	int status = db__prepare_rows(&w->request->db, statement, &w->prepared) == 0
-			     ? note_columns(w)
+			     ? tracequery_note_columns(w)
 			     : STATUS_FAILED;
 
 	if (status == STATUS_OK) {
@@ -283,7 +283,7 @@ static int run_last(struct work *w, const char *statement)
 	}
 	for (size_t i = 0; i < COLUMN_CNT && status == STATUS_OK; i++)
 		if (columns[i].class == CLASS_STACK && w->found[i].at >= 0)
-			status = add_stacks(w, &columns[i]);
+			status = tracequery_add_stacks(w, &columns[i]);
 	if (status == STATUS_OK && db__script(&w->request->db, "sql/trace/rows.sql") != 0)
 		status = STATUS_FAILED;
 	duckdb_destroy_prepare(&w->prepared);
@@ -292,7 +292,7 @@ static int run_last(struct work *w, const char *statement)
 }
 
 /* /some/usdt_all.sql → usdt_all */
-static char *stem(const char *path)
+static char *tracequery_stem(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *dot = strrchr(name, '.');
@@ -303,19 +303,19 @@ static char *stem(const char *path)
 int tracequery__run(struct tracequery *q, struct request *r, int number,
 		    const struct stack_sink *sink)
 {
-	struct work w = { .query = q, .request = r, .sink = sink, .number = number };
+	struct tracequery_work w = { .query = q, .request = r, .sink = sink, .number = number };
 	char *text =
 		q->shipped ? share__read(q->path) : share__read_query(q->path, "sql/traceview");
 	struct statements st = { 0 };
 	int status = STATUS_FAILED;
 
-	q->name = stem(q->path);
+	q->name = tracequery_stem(q->path);
 	if (text && q->name)
 		status = request__parse(r, q->path, text, &st);
 	if (status == STATUS_OK && db__run_but_last(&r->db, &st) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = run_last(&w, st.sql[st.cnt - 1]);
+		status = tracequery_run_last(&w, st.sql[st.cnt - 1]);
 	statements__free(&st);
 	free(text);
 	return status;

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-static int take_chunk(duckdb_data_chunk chunk,
-		      int (*take)(const struct trace_rows *, idx_t row, void *arg), void *arg)
+static int tracerows_take_chunk(duckdb_data_chunk chunk,
+				int (*take)(const struct trace_rows *, idx_t row, void *arg),
+				void *arg)
 {
 	struct trace_rows rows;
 	int err = 0;
@@ -25,7 +26,7 @@ int trace_rows__each(struct db *db, const char *path,
 	int err = db__run_file(db, path, &result);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		err = take_chunk(chunk, take, arg);
+		err = tracerows_take_chunk(chunk, take, arg);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);

@@ -58,7 +58,7 @@ static const struct firefox_metric *metric_find(const char *name)
 	return NULL;
 }
 
-static void write_text(struct buf *out, const char *key, const char *text)
+static void firefox_write_text(struct buf *out, const char *key, const char *text)
 {
 	buf__str(out, key);
 	jsonbuf__str(out, text, strlen(text));
@@ -69,7 +69,7 @@ static void write_schema(struct buf *out, const struct tracequery *q)
 {
 	static const char *const numbers[] = { "cpu", "amount", "rate" };
 
-	write_text(out, "{\"name\":", q->name);
+	firefox_write_text(out, "{\"name\":", q->name);
 	buf__str(out,
 		 ",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
 		 "\"tableLabel\":\"{marker.name}\",\"chartLabel\":\"{marker.name}\",\"fields\":[");
@@ -77,8 +77,8 @@ static void write_schema(struct buf *out, const struct tracequery *q)
 		buf__printf(out, "%s{\"key\":\"%s\",\"label\":\"%s\",\"format\":\"integer\"}",
 			    i ? "," : "", numbers[i], numbers[i]);
 	for (size_t i = 0; i < q->arg_cnt; i++) {
-		write_text(out, ",{\"key\":", q->args[i]);
-		write_text(out, ",\"label\":", q->args[i]);
+		firefox_write_text(out, ",{\"key\":", q->args[i]);
+		firefox_write_text(out, ",\"label\":", q->args[i]);
 		buf__str(out, ",\"format\":\"string\"}");
 	}
 	buf__str(out, "]}");
@@ -104,7 +104,7 @@ static void write_meta(struct firefox *f)
 	jsonbuf__millis(f->out, (uint64_t)facts.period_ns);
 	buf__str(f->out, ",\"startTime\":");
 	jsonbuf__millis(f->out, t->first_ns > 0 ? (uint64_t)t->first_ns : 0);
-	write_text(f->out, ",\"product\":", t->request.files.label);
+	firefox_write_text(f->out, ",\"product\":", t->request.files.label);
 	buf__printf(f->out, ",\"categories\":%s,\"markerSchema\":[", fox_categories);
 	for (size_t i = 0; i < t->query_cnt; i++) {
 		buf__str(f->out, i ? ",\n" : "\n");
@@ -118,7 +118,7 @@ static void write_meta(struct firefox *f)
 }
 
 /* Writes the collected thread. The first thread of a process is its main thread. */
-static void end_thread(struct firefox *f)
+static void firefox_end_thread(struct firefox *f)
 {
 	const struct thread_name *name = thread_names__find(&f->names, f->id);
 
@@ -136,7 +136,7 @@ static void end_thread(struct firefox *f)
 	piecefile__flush(f->file);
 }
 
-static int take_row(const struct trace_rows *rows, idx_t row, void *firefox)
+static int firefox_take_row(const struct trace_rows *rows, idx_t row, void *firefox)
 {
 	struct firefox *f = firefox;
 	const struct thread_id id = { (int32_t)trace_rows__number(rows, EVENT_PID, row),
@@ -144,7 +144,7 @@ static int take_row(const struct trace_rows *rows, idx_t row, void *firefox)
 	bool is_first = !f->thread_cnt && fox_thread__is_empty(&f->thread);
 
 	if (id.pid != f->id.pid || id.tid != f->id.tid || is_first) {
-		end_thread(f);
+		firefox_end_thread(f);
 		f->thread.is_main = is_first || id.pid != f->id.pid;
 		f->id = id;
 	}
@@ -153,7 +153,7 @@ static int take_row(const struct trace_rows *rows, idx_t row, void *firefox)
 }
 
 /* Returns 0 or -errno. */
-static int write_profile(struct firefox *f)
+static int firefox_write_profile(struct firefox *f)
 {
 	int err;
 
@@ -162,8 +162,9 @@ static int write_profile(struct firefox *f)
 					 .queries = f->tracks.queries,
 					 .first_ns = f->tracks.first_ns };
 	write_meta(f);
-	err = trace_rows__each(&f->tracks.request.db, "sql/tracks/by_thread.sql", take_row, f);
-	end_thread(f);
+	err = trace_rows__each(&f->tracks.request.db, "sql/tracks/by_thread.sql", firefox_take_row,
+			       f);
+	firefox_end_thread(f);
 	buf__str(f->out, "],\n");
 	fox_tables__write(&f->tables, f->file);
 	buf__str(f->out, "}\n");
@@ -172,7 +173,7 @@ static int write_profile(struct firefox *f)
 	return err ? err : f->tables.err;
 }
 
-static int write_file(struct firefox *f, struct outfile *out, const char *output)
+static int firefox_write_file(struct firefox *f, struct outfile *out, const char *output)
 {
 	int err = 0, closed;
 
@@ -181,7 +182,7 @@ static int write_file(struct firefox *f, struct outfile *out, const char *output
 		log__error("cannot write the profile: %s", strerror(errno));
 		return STATUS_FAILED;
 	}
-	err = write_profile(f);
+	err = firefox_write_profile(f);
 	closed = piecefile__close(f->file);
 	err = err ? err : closed;
 	if (err)
@@ -197,7 +198,7 @@ static int write_file(struct firefox *f, struct outfile *out, const char *output
 	return STATUS_OK;
 }
 
-static int run(struct firefox *f, const struct export_options *o, const char *output)
+static int firefox_run(struct firefox *f, const struct export_options *o, const char *output)
 {
 	const struct firefox_metric *metric = metric_find(o->metric);
 	struct outfile out = { 0 };
@@ -207,8 +208,9 @@ static int run(struct firefox *f, const struct export_options *o, const char *ou
 				    thread_names__read(&f->names, &f->tracks.request.db) != 0))
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = outfile__open(&out, output, NULL) == 0 ? write_file(f, &out, output)
-								: STATUS_FAILED;
+		status = outfile__open(&out, output, NULL) == 0
+				 ? firefox_write_file(f, &out, output)
+				 : STATUS_FAILED;
 	outfile__free(&out);
 	fox_tables__free(&f->tables);
 	thread_names__free(&f->names);
@@ -228,5 +230,5 @@ int firefox__run(const struct export_options *o)
 		return export_options__wrong(o, "a profile is not for a terminal: give -o FILE");
 	if (grouping__check_tracks(o) != STATUS_OK)
 		return STATUS_USAGE;
-	return run(&f, o, output);
+	return firefox_run(&f, o, output);
 }

@@ -209,8 +209,8 @@ static void number_functions(struct fox_writing *w)
 }
 
 /* Writes an array of `cnt` elements: "name":[…], */
-static void write_column(struct fox_writing *w, const char *name, uint32_t cnt,
-			 void (*element)(struct fox_writing *, uint32_t i))
+static void foxtables_write_column(struct fox_writing *w, const char *name, uint32_t cnt,
+				   void (*element)(struct fox_writing *, uint32_t i))
 {
 	buf__printf(w->out, "\"%s\":[", name);
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -222,7 +222,7 @@ static void write_column(struct fox_writing *w, const char *name, uint32_t cnt,
 	buf__str(w->out, "],\n");
 }
 
-static void number_or(struct buf *out, bool there, int64_t n, const char *other)
+static void foxtables_number_or(struct buf *out, bool there, int64_t n, const char *other)
 {
 	if (there)
 		jsonbuf__int(out, n);
@@ -276,10 +276,10 @@ static void frame_function(struct fox_writing *w, uint32_t i)
 
 static void frame_line(struct fox_writing *w, uint32_t i)
 {
-	number_or(w->out, w->frames[i].line > 0, w->frames[i].line, "null");
+	foxtables_number_or(w->out, w->frames[i].line > 0, w->frames[i].line, "null");
 }
 
-static void function_name(struct fox_writing *w, uint32_t i)
+static void foxtables_function_name(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, (int64_t)(w->functions.keys[i].a >> 32));
 }
@@ -293,7 +293,7 @@ static void function_source(struct fox_writing *w, uint32_t i)
 {
 	uint32_t file = (uint32_t)w->functions.keys[i].a;
 
-	number_or(w->out, file, file ? keymap__find(&w->sources, file, 0) : 0, "null");
+	foxtables_number_or(w->out, file, file ? keymap__find(&w->sources, file, 0) : 0, "null");
 }
 
 static void module_name(struct fox_writing *w, uint32_t i)
@@ -326,7 +326,7 @@ static void source_name(struct fox_writing *w, uint32_t i)
 	jsonbuf__int(w->out, (int64_t)w->sources.keys[i].a);
 }
 
-static void string_text(struct fox_writing *w, uint32_t i)
+static void foxtables_string_text(struct fox_writing *w, uint32_t i)
 {
 	size_t sz;
 	const char *s = strtab__str(w->t->builder->strings, i, &sz);
@@ -358,7 +358,7 @@ static const struct fox_table {
 	    { "column", element_null },
 	    { "originalLocation", element_null } } },
 	{ "funcTable",
-	  { { "name", function_name },
+	  { { "name", foxtables_function_name },
 	    { "isJS", element_false },
 	    { "relevantForJS", element_false },
 	    { "resource", function_resource },
@@ -430,7 +430,7 @@ static void write_lib(struct fox_writing *w, uint32_t i)
 	buf__str(w->out, "}");
 }
 
-static void write_all(struct fox_writing *w)
+static void foxtables_write_all(struct fox_writing *w)
 {
 	struct fox_tables *t = w->t;
 	const uint32_t cnts[TABLE_CNT] = {
@@ -449,10 +449,11 @@ static void write_all(struct fox_writing *w)
 	for (size_t i = 0; i < TABLE_CNT; i++) {
 		buf__printf(w->out, "\"%s\":{", tables[i].name);
 		for (const struct fox_column *c = tables[i].columns; c->name; c++)
-			write_column(w, c->name, cnts[i], c->element);
+			foxtables_write_column(w, c->name, cnts[i], c->element);
 		buf__printf(w->out, "\"length\":%u},\n", cnts[i]);
 	}
-	write_column(w, "stringArray", (uint32_t)strtab__cnt(t->builder->strings), string_text);
+	foxtables_write_column(w, "stringArray", (uint32_t)strtab__cnt(t->builder->strings),
+			       foxtables_string_text);
 	w->out->sz -= strlen(",\n");
 	buf__str(w->out, "}");
 }
@@ -470,7 +471,7 @@ void fox_tables__write(struct fox_tables *t, struct piecefile *file)
 	if (w.frames && w.function_of) {
 		fill_frames(&w);
 		number_functions(&w);
-		write_all(&w);
+		foxtables_write_all(&w);
 	} else {
 		t->err = -ENOMEM;
 	}

@@ -57,8 +57,8 @@ static uint32_t sample_node(struct fox_thread *t, const struct trace_rows *rows,
 									      : FOX_BLOCKED);
 }
 
-static void add_sample(struct fox_thread *t, uint32_t node, uint64_t time_ns, uint64_t weight_ns,
-		       bool on_cpu)
+static void foxthread_add_sample(struct fox_thread *t, uint32_t node, uint64_t time_ns,
+				 uint64_t weight_ns, bool on_cpu)
 {
 	size_t cnt = t->sample_cnt++;
 
@@ -80,13 +80,14 @@ static void take_sample(struct fox_thread *t, const struct trace_rows *rows, idx
 	uint64_t spent_ns = weight_ns > 0 ? (uint64_t)weight_ns : 0;
 
 	if (!t->sample_cnt)
-		add_sample(t, TRIE_ROOT, on_cpu && time_ns > spent_ns ? time_ns - spent_ns : 0, 0,
-			   false);
-	add_sample(t, sample_node(t, rows, row, on_cpu), time_ns, spent_ns, on_cpu);
+		foxthread_add_sample(t, TRIE_ROOT,
+				     on_cpu && time_ns > spent_ns ? time_ns - spent_ns : 0, 0,
+				     false);
+	foxthread_add_sample(t, sample_node(t, rows, row, on_cpu), time_ns, spent_ns, on_cpu);
 }
 
-static void append_args(struct buf *out, const struct trace_rows *rows, idx_t row,
-			const struct tracequery *q)
+static void foxthread_append_args(struct buf *out, const struct trace_rows *rows, idx_t row,
+				  const struct tracequery *q)
 {
 	static const struct {
 		enum event_column column;
@@ -131,14 +132,14 @@ static void append_cause(struct fox_thread *t, const struct trace_rows *rows, id
 	buf__str(out, "}");
 }
 
-static void append_data(struct fox_thread *t, const struct trace_rows *rows, idx_t row,
-			struct buf *out)
+static void foxthread_append_data(struct fox_thread *t, const struct trace_rows *rows, idx_t row,
+				  struct buf *out)
 {
 	const struct tracequery *q = &t->queries[trace_rows__number(rows, EVENT_QUERY, row)];
 
 	buf__str(out, "{\"type\":");
 	jsonbuf__str(out, q->name, strlen(q->name));
-	append_args(out, rows, row, q);
+	foxthread_append_args(out, rows, row, q);
 	append_cause(t, rows, row, out);
 	buf__str(out, "}");
 }
@@ -162,7 +163,7 @@ static void take_marker(struct fox_thread *t, const struct trace_rows *rows, idx
 		buf__str(&t->markers[MARKER_END], "null");
 	jsonbuf__int(next_cell(&t->markers[MARKER_PHASE], cnt),
 		     lasts ? PHASE_INTERVAL : PHASE_INSTANT);
-	append_data(t, rows, row, next_cell(&t->markers[MARKER_DATA], cnt));
+	foxthread_append_data(t, rows, row, next_cell(&t->markers[MARKER_DATA], cnt));
 }
 
 void fox_thread__take(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
@@ -175,8 +176,8 @@ void fox_thread__take(struct fox_thread *t, const struct trace_rows *rows, idx_t
 		take_marker(t, rows, row);
 }
 
-static void append_columns(struct buf *out, const char *const *names, struct buf *columns,
-			   size_t cnt)
+static void foxthread_append_columns(struct buf *out, const char *const *names, struct buf *columns,
+				     size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		buf__printf(out, ",\n\"%s\":[", names[i]);
@@ -200,9 +201,9 @@ void fox_thread__write(struct fox_thread *t, struct buf *out, const struct fox_t
 	jsonbuf__millis(out, (uint64_t)t->begin_ns);
 	buf__printf(out, ",\n\"samples\":{\"weightType\":\"tracing-ms\",\"length\":%zu",
 		    t->sample_cnt);
-	append_columns(out, sample_columns, t->samples, FOX_SAMPLE_COLUMNS);
+	foxthread_append_columns(out, sample_columns, t->samples, FOX_SAMPLE_COLUMNS);
 	buf__printf(out, ",\n\"markers\":{\"length\":%zu", t->marker_cnt);
-	append_columns(out, marker_columns, t->markers, FOX_MARKER_COLUMNS);
+	foxthread_append_columns(out, marker_columns, t->markers, FOX_MARKER_COLUMNS);
 	buf__str(out, "}");
 	if (fox_thread__err(t))
 		t->tables->err = -ENOMEM;

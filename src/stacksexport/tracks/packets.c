@@ -87,7 +87,7 @@ static void packet_append_entry(struct packets *p, Stacks__Perfetto__InternedDat
 	packet_append(p, &packet);
 }
 
-static Stacks__Perfetto__InternedString interned(uint64_t iid, const char *s, size_t sz)
+static Stacks__Perfetto__InternedString packets_interned(uint64_t iid, const char *s, size_t sz)
 {
 	Stacks__Perfetto__InternedString string = STACKS__PERFETTO__INTERNED_STRING__INIT;
 
@@ -108,8 +108,8 @@ enum text_list {
 	LIST_BUILD_ID
 };
 
-static void write_text(struct packets *p, enum text_list list,
-		       Stacks__Perfetto__InternedString string)
+static void packets_write_text(struct packets *p, enum text_list list,
+			       Stacks__Perfetto__InternedString string)
 {
 	Stacks__Perfetto__InternedData data = STACKS__PERFETTO__INTERNED_DATA__INIT;
 	Stacks__Perfetto__InternedString *strings[] = { &string };
@@ -137,7 +137,7 @@ static void write_new_texts(struct packets *p, enum text_list list, struct packe
 		size_t sz;
 		const char *s = strtab__str(t->strings, (uint32_t)t->written, &sz);
 
-		write_text(p, list, interned(t->written, s, sz));
+		packets_write_text(p, list, packets_interned(t->written, s, sz));
 	}
 }
 
@@ -202,26 +202,28 @@ struct stack_packets {
 	uint64_t *first_frame; /* by the id of a location: that of its outermost function */
 };
 
-static void write_string(struct stack_packets *s, enum text_list list, uint32_t id)
+static void packets_write_string(struct stack_packets *s, enum text_list list, uint32_t id)
 {
 	size_t sz;
 	const char *text = strtab__str(s->b->strings, id, &sz);
 
 	if (id)
-		write_text(s->p, list, interned(id, text, sz));
+		packets_write_text(s->p, list, packets_interned(id, text, sz));
 }
 
 /* Readers put a slash before each path. */
-static void write_path(struct stack_packets *s, uint32_t module)
+static void packets_write_path(struct stack_packets *s, uint32_t module)
 {
 	size_t sz;
 	const char *path = strtab__str(s->b->strings, module, &sz);
 	bool slash = *path == '/';
 
 	if (strcmp(path, "[kernel]") == 0)
-		write_text(s->p, LIST_PATH, interned(module, "kernel", strlen("kernel")));
+		packets_write_text(s->p, LIST_PATH,
+				   packets_interned(module, "kernel", strlen("kernel")));
 	else if (module)
-		write_text(s->p, LIST_PATH, interned(module, path + slash, sz - slash));
+		packets_write_text(s->p, LIST_PATH,
+				   packets_interned(module, path + slash, sz - slash));
 }
 
 /* Returns the size of the build ID that the hex digits are. */
@@ -247,9 +249,10 @@ static void write_mapping(struct stack_packets *s, const struct mapping_entry *m
 	const char *hex = strtab__str(s->b->strings, m->key.build_id, &hex_sz);
 
 	sz = build_id_bytes(hex, hex_sz, bytes);
-	write_path(s, m->key.module);
+	packets_write_path(s, m->key.module);
 	if (sz)
-		write_text(s->p, LIST_BUILD_ID, interned(m->key.build_id, (const char *)bytes, sz));
+		packets_write_text(s->p, LIST_BUILD_ID,
+				   packets_interned(m->key.build_id, (const char *)bytes, sz));
 	mapping.has_iid = true;
 	mapping.iid = m->pb.id;
 	mapping.has_build_id = sz > 0;
@@ -261,8 +264,8 @@ static void write_mapping(struct stack_packets *s, const struct mapping_entry *m
 	packet_append_entry(s->p, &data);
 }
 
-static void write_frame(struct stack_packets *s, const Perftools__Profiles__Location *l,
-			uint32_t depth)
+static void packets_write_frame(struct stack_packets *s, const Perftools__Profiles__Location *l,
+				uint32_t depth)
 {
 	const Perftools__Profiles__Line *line = l->line[l->n_line - 1 - depth];
 	Stacks__Perfetto__InternedData data = STACKS__PERFETTO__INTERNED_DATA__INIT;
@@ -293,7 +296,7 @@ static void write_locations(struct stack_packets *s)
 
 		s->first_frame[id] = next;
 		for (uint32_t depth = 0; depth < l->n_line; depth++)
-			write_frame(s, l, depth);
+			packets_write_frame(s, l, depth);
 		next += l->n_line;
 	}
 }
@@ -343,7 +346,7 @@ static void write_stack(struct stack_packets *s, const struct kept_stack *k)
 	stack.iid = (uint64_t)at + 1;
 	stack.n_frame_ids = frames.sz / sizeof(uint64_t);
 	stack.frame_ids = (uint64_t *)frames.data;
-	text = interned(stack.iid, (const char *)names.data, names.sz);
+	text = packets_interned(stack.iid, (const char *)names.data, names.sz);
 	data.n_callstacks = data.n_debug_annotation_string_values = 1;
 	data.callstacks = stacks;
 	data.debug_annotation_string_values = texts;
@@ -364,8 +367,8 @@ void packets__stacks(struct packets *p, struct builder *b)
 		p->err = -ENOMEM;
 	} else {
 		for (f = b->functions; f; f = f->hh.next) {
-			write_string(&s, LIST_FUNCTION, f->key.name);
-			write_string(&s, LIST_SOURCE, f->key.file);
+			packets_write_string(&s, LIST_FUNCTION, f->key.name);
+			packets_write_string(&s, LIST_SOURCE, f->key.file);
 		}
 		for (m = b->mappings; m; m = m->hh.next)
 			write_mapping(&s, m);

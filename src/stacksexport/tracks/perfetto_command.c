@@ -75,7 +75,8 @@ static uint64_t counter_uuid(uint32_t index)
 	return 1ull << 63 | index;
 }
 
-static void describe(struct perfetto *f, Stacks__Perfetto__TrackDescriptor *track, uint64_t uuid)
+static void perfetto_describe(struct perfetto *f, Stacks__Perfetto__TrackDescriptor *track,
+			      uint64_t uuid)
 {
 	Stacks__Perfetto__TracePacket packet = STACKS__PERFETTO__TRACE_PACKET__INIT;
 
@@ -95,7 +96,7 @@ static void describe_process(struct perfetto *f, const struct thread_name *n)
 	if (*n->command)
 		process.process_name = packets__clean(&f->packets, n->command, strlen(n->command));
 	track.process = &process;
-	describe(f, &track, process_uuid(n->id.pid));
+	perfetto_describe(f, &track, process_uuid(n->id.pid));
 }
 
 static void describe_thread(struct perfetto *f, const struct thread_name *n)
@@ -110,7 +111,7 @@ static void describe_thread(struct perfetto *f, const struct thread_name *n)
 		thread.thread_name = packets__clean(&f->packets, n->thread, strlen(n->thread));
 	track.thread = &thread;
 	track.parent_uuid = process_uuid(n->id.pid);
-	describe(f, &track, thread_uuid(n->id.pid, n->id.tid));
+	perfetto_describe(f, &track, thread_uuid(n->id.pid, n->id.tid));
 }
 
 static void describe_all(struct perfetto *f)
@@ -141,7 +142,7 @@ static void describe_lane(struct perfetto *f, const struct lanes_event *e, int32
 		track.has_parent_uuid = true;
 		track.parent_uuid = thread_uuid(e->pid, e->tid);
 		track.name = (char *)track_name(&f->tracks.queries[e->query]);
-		describe(f, &track, uuid);
+		perfetto_describe(f, &track, uuid);
 	}
 }
 
@@ -165,7 +166,7 @@ static uint64_t counter_track(struct perfetto *f, const struct trace_rows *rows,
 		track.counter = &counter;
 		track.parent_uuid = process_uuid(pid);
 		track.name = packets__clean(&f->packets, name, sz);
-		describe(f, &track, counter_uuid(index));
+		perfetto_describe(f, &track, counter_uuid(index));
 	}
 	return counter_uuid(index);
 }
@@ -256,8 +257,8 @@ static void annotate_args(struct perfetto *f, struct annotations *a, const struc
 	}
 }
 
-static void write_event(struct perfetto *f, Stacks__Perfetto__TrackEvent *event, uint64_t uuid,
-			int64_t ns)
+static void perfetto_write_event(struct perfetto *f, Stacks__Perfetto__TrackEvent *event,
+				 uint64_t uuid, int64_t ns)
 {
 	Stacks__Perfetto__TracePacket packet = STACKS__PERFETTO__TRACE_PACKET__INIT;
 
@@ -289,14 +290,14 @@ static void write_slice(struct perfetto *f, const struct trace_rows *rows, idx_t
 	event.n_debug_annotations = a.cnt;
 	event.debug_annotations = a.of_event;
 	event.type = lasts ? TYPE_BEGIN : TYPE_INSTANT;
-	write_event(f, &event, uuid, trace_rows__number(rows, EVENT_BEGIN, row));
+	perfetto_write_event(f, &event, uuid, trace_rows__number(rows, EVENT_BEGIN, row));
 	if (buf__err(&a.texts))
 		f->packets.err = -ENOMEM;
 	buf__free(&a.texts);
 	if (lasts) {
 		stacks__perfetto__track_event__init(&event);
 		event.type = TYPE_END;
-		write_event(f, &event, uuid, trace_rows__number(rows, EVENT_END, row));
+		perfetto_write_event(f, &event, uuid, trace_rows__number(rows, EVENT_END, row));
 	}
 }
 
@@ -307,11 +308,11 @@ static void write_counter(struct perfetto *f, const struct trace_rows *rows, idx
 	event.type = TYPE_COUNTER;
 	event.has_counter_value = true;
 	event.counter_value = trace_rows__number(rows, EVENT_AMOUNT, row);
-	write_event(f, &event, counter_track(f, rows, row),
-		    trace_rows__number(rows, EVENT_BEGIN, row));
+	perfetto_write_event(f, &event, counter_track(f, rows, row),
+			     trace_rows__number(rows, EVENT_BEGIN, row));
 }
 
-static void write_sample(struct perfetto *f, const struct trace_rows *rows, idx_t row)
+static void perfetto_write_sample(struct perfetto *f, const struct trace_rows *rows, idx_t row)
 {
 	Stacks__Perfetto__TracePacket packet = STACKS__PERFETTO__TRACE_PACKET__INIT;
 	Stacks__Perfetto__PerfSample sample = STACKS__PERFETTO__PERF_SAMPLE__INIT;
@@ -349,7 +350,7 @@ static int draw_slice(struct perfetto *f, const struct trace_rows *rows, idx_t r
 	return 0;
 }
 
-static int take_row(const struct trace_rows *rows, idx_t row, void *perfetto)
+static int perfetto_take_row(const struct trace_rows *rows, idx_t row, void *perfetto)
 {
 	struct perfetto *f = perfetto;
 	int err = 0;
@@ -358,7 +359,7 @@ static int take_row(const struct trace_rows *rows, idx_t row, void *perfetto)
 	case SHAPE_COMPLETE:
 	case SHAPE_INSTANT: err = draw_slice(f, rows, row); break;
 	case SHAPE_COUNTER: write_counter(f, rows, row); break;
-	case SHAPE_SAMPLE: write_sample(f, rows, row); break;
+	case SHAPE_SAMPLE: perfetto_write_sample(f, rows, row); break;
 	}
 	return err ? err : f->packets.err;
 }
@@ -379,7 +380,8 @@ static int write_trace(struct perfetto *f, struct piecefile *file)
 		packets__begin(&f->packets, f->tracks.first_ns, facts.period_ns);
 		packets__stacks(&f->packets, f->tracks.frames);
 		describe_all(f);
-		err = trace_rows__each(&f->tracks.request.db, "sql/trace/events.sql", take_row, f);
+		err = trace_rows__each(&f->tracks.request.db, "sql/trace/events.sql",
+				       perfetto_take_row, f);
 	}
 	err = err ? err : f->packets.err;
 	lanes__free(f->lanes);
@@ -389,7 +391,7 @@ static int write_trace(struct perfetto *f, struct piecefile *file)
 	return err;
 }
 
-static int write_file(struct perfetto *f, struct outfile *out, const char *output)
+static int perfetto_write_file(struct perfetto *f, struct outfile *out, const char *output)
 {
 	struct piecefile *file = piecefile__open(out->tmp, piecefile__is_gz(output));
 	int err = file ? write_trace(f, file) : -errno;
@@ -412,7 +414,7 @@ static int write_file(struct perfetto *f, struct outfile *out, const char *outpu
 	return STATUS_OK;
 }
 
-static int run(struct perfetto *f, const struct export_options *o, const char *output)
+static int perfetto_run(struct perfetto *f, const struct export_options *o, const char *output)
 {
 	const char *paths[QUERY_CNT + 1] = { NULL };
 	struct outfile out = { 0 };
@@ -424,8 +426,9 @@ static int run(struct perfetto *f, const struct export_options *o, const char *o
 	if (status == STATUS_OK && thread_names__read(&f->names, &f->tracks.request.db) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = outfile__open(&out, output, NULL) == 0 ? write_file(f, &out, output)
-								: STATUS_FAILED;
+		status = outfile__open(&out, output, NULL) == 0
+				 ? perfetto_write_file(f, &out, output)
+				 : STATUS_FAILED;
 	outfile__free(&out);
 	thread_names__free(&f->names);
 	tracks__close(&f->tracks);
@@ -441,5 +444,5 @@ int perfetto__run(const struct export_options *o)
 		return export_options__wrong(o, "a trace is not for a terminal: give -o FILE");
 	if (grouping__check_tracks(o) != STATUS_OK)
 		return STATUS_USAGE;
-	return run(&f, o, output);
+	return perfetto_run(&f, o, output);
 }

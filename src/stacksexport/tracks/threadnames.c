@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "stacksexport/duck/cells.h"
 
-static char *copy_text(const struct cells *c, idx_t row)
+static char *threadnames_copy_text(const struct cells *c, idx_t row)
 {
 	size_t sz;
 	const char *s = cells__str(c, row, &sz);
@@ -25,7 +25,7 @@ static void name__free(struct thread_name *n)
 	free(n);
 }
 
-static int take_chunk(struct thread_names *names, duckdb_data_chunk chunk)
+static int threadnames_take_chunk(struct thread_names *names, duckdb_data_chunk chunk)
 {
 	struct cells c[4];
 
@@ -38,8 +38,8 @@ static int take_chunk(struct thread_names *names, duckdb_data_chunk chunk)
 			return -ENOMEM;
 		n->id.pid = (int32_t)cells__int(&c[0], row);
 		n->id.tid = (int32_t)cells__int(&c[1], row);
-		n->command = copy_text(&c[2], row);
-		n->thread = copy_text(&c[3], row);
+		n->command = threadnames_copy_text(&c[2], row);
+		n->thread = threadnames_copy_text(&c[3], row);
 		if (n->command && n->thread)
 			HASH_ADD(hh, names->names, id, sizeof(n->id), n);
 		if (!n->command || !n->thread || !HASH_ADDED(n)) {
@@ -57,7 +57,7 @@ int thread_names__read(struct thread_names *names, struct db *db)
 	int err = db__run_file(db, "sql/trace/threads.sql", &result);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		err = take_chunk(names, chunk);
+		err = threadnames_take_chunk(names, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);

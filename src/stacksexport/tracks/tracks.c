@@ -25,7 +25,7 @@ static void frames_keep(void *frames, uint64_t key)
 	builder__keep(frames, key);
 }
 
-static void take_kind(const char *s, size_t sz, void *happened)
+static void tracks_take_kind(const char *s, size_t sz, void *happened)
 {
 	*(uint64_t *)happened |= sources__kind(s, sz);
 }
@@ -46,7 +46,7 @@ static int tracks_run(struct tracks *t, const char *const *paths)
 	uint64_t happened = 0;
 	int status = STATUS_OK;
 
-	if (request__each_text(&t->request, "sql/kinds.sql", take_kind, &happened) != 0)
+	if (request__each_text(&t->request, "sql/kinds.sql", tracks_take_kind, &happened) != 0)
 		return STATUS_FAILED;
 	for (; *paths && status == STATUS_OK; paths++) {
 		struct tracequery *q = &t->queries[t->query_cnt];

@@ -61,7 +61,7 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double variance(const double *samples, double *mean)
+static double bootstrap_variance(const double *samples, double *mean)
 {
 	double sum = 0, squares = 0;
 
@@ -85,7 +85,7 @@ struct bootstrap_result bootstrap__compare(struct bootstrap *b, const struct boo
 		b->samples[i] = s->scale * draw_sum(s->b, counts + b->a_cnt, b->b_cnt) -
 				draw_sum(s->a, counts, b->a_cnt);
 	}
-	deviation = sqrt(variance(b->samples, &mean));
+	deviation = sqrt(bootstrap_variance(b->samples, &mean));
 	qsort(b->samples, BOOTSTRAP_DRAWS, sizeof(b->samples[0]), compare_doubles);
 	return (struct bootstrap_result){
 		.p = deviation > 0 ? erfc(fabs(mean) / deviation / M_SQRT2)

@@ -52,7 +52,7 @@ static bool moment_read(const char *s, size_t sz, struct moment *moment)
 	return moment__parse(copy, moment) == 0;
 }
 
-static bool range_parse(const char *text, struct diff_range *range)
+static bool diff_range_parse(const char *text, struct diff_range *range)
 {
 	const char *sep = strstr(text, RANGE_SEP), *end;
 
@@ -66,11 +66,11 @@ static bool range_parse(const char *text, struct diff_range *range)
 	       (!range->has[1] || moment_read(end, strlen(end), &range->ends[1]));
 }
 
-static int range_check(const struct export_options *o, const char *name, const char *text)
+static int diff_range_check(const struct export_options *o, const char *name, const char *text)
 {
 	struct diff_range range;
 
-	return !text || range_parse(text, &range)
+	return !text || diff_range_parse(text, &range)
 		       ? STATUS_OK
 		       : export_options__wrong(o,
 					       "--%s '%s': expected FROM" RANGE_SEP
@@ -79,13 +79,13 @@ static int range_check(const struct export_options *o, const char *name, const c
 }
 
 /* Moments count from the beginning of the side's recording. */
-static int set_range(struct diff_command *d, enum diff_side side, const char *text)
+static int diff_set_range(struct diff_command *d, enum diff_side side, const char *text)
 {
 	static const char *const names[SIDE_CNT][2] = { { "afrom", "ato" }, { "bfrom", "bto" } };
 	struct source *source = &d->view.sources[side == SIDE_B ? d->view.source_cnt - 1 : 0];
 	struct diff_range range;
 
-	if (!text || !range_parse(text, &range))
+	if (!text || !diff_range_parse(text, &range))
 		return STATUS_OK;
 	if (source__await(source, PART_TOTALS) != 0) {
 		log__error("cannot read the recording: %s", source->error);
@@ -119,8 +119,8 @@ static int set_params(struct diff_command *d)
 	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++)
 		if (params[i].value)
 			query_params__set(&d->request.params, params[i].name, params[i].value);
-	status = set_range(d, SIDE_A, o->before);
-	return status == STATUS_OK ? set_range(d, SIDE_B, o->after) : status;
+	status = diff_set_range(d, SIDE_A, o->before);
+	return status == STATUS_OK ? diff_set_range(d, SIDE_B, o->after) : status;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -201,7 +201,7 @@ static void print_side(const struct diff_command *d, enum diff_side side)
 	       *u->name ? " " : "", u->name, d->sides.metric->label);
 }
 
-static int print_all(const struct diff_command *d)
+static int diff_print_all(const struct diff_command *d)
 {
 	const struct diff_unit *u = diff_unit__of(d->sides.metric);
 	struct diff_change c = diff_functions__change(&d->functions, DIFF_ALL, 0);
@@ -231,7 +231,7 @@ static int print_all(const struct diff_command *d)
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* "|blk_read|blk_write|" */
-static uint64_t kinds_of(const struct metric *m)
+static uint64_t diff_kinds_of(const struct metric *m)
 {
 	uint64_t kinds = 0;
 
@@ -254,7 +254,7 @@ static int check_sides(struct diff_command *d)
 	for (size_t i = 0; i < d->view.source_cnt; i++) {
 		struct request *r = &d->view.sources[i].request;
 
-		r->reads = kinds_of(d->sides.metric);
+		r->reads = diff_kinds_of(d->sides.metric);
 		if (has_some && request__lost(r, &lost) != 0)
 			return STATUS_FAILED;
 	}
@@ -265,7 +265,7 @@ static int check_sides(struct diff_command *d)
 	return has_some ? STATUS_OK : request__empty(&d->view.sources[0].request);
 }
 
-static int check_limit(const struct diff_command *d)
+static int diff_check_limit(const struct diff_command *d)
 {
 	ssize_t found = d->options->fail_if ? diff_limit__exceeded(&d->limit, &d->functions) : -1;
 	const struct stackset *stacks = d->view.model.stacks;
@@ -327,11 +327,11 @@ static int diff_show(struct diff_command *d)
 	int status = check_sides(d);
 
 	progress__end();
-	if (status == STATUS_OK && !(output && strcmp(output, "-") == 0) && print_all(d) != 0)
+	if (status == STATUS_OK && !(output && strcmp(output, "-") == 0) && diff_print_all(d) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK && output && diff_profile__write(&d->sides, output) != 0)
 		status = STATUS_FAILED;
-	return status == STATUS_OK ? check_limit(d) : status;
+	return status == STATUS_OK ? diff_check_limit(d) : status;
 }
 
 /* Returns STATUS_OK, or STATUS_USAGE after a message. */
@@ -358,8 +358,9 @@ static int check_options(struct diff_command *d)
 		return export_options__wrong(o, "a profile is not for a terminal: give -o FILE");
 	if (grouping__check(o) != STATUS_OK || diff_table__check_order(o) != STATUS_OK)
 		return STATUS_USAGE;
-	return range_check(o, "before", o->before) == STATUS_OK ? range_check(o, "after", o->after)
-								: STATUS_USAGE;
+	return diff_range_check(o, "before", o->before) == STATUS_OK
+		       ? diff_range_check(o, "after", o->after)
+		       : STATUS_USAGE;
 }
 
 int diff__run(const struct export_options *o)

@@ -18,7 +18,7 @@ struct diff {
 	struct flame flame; /* of A and B together */
 };
 
-static int diff_read(struct diff *d, struct web_request *r, struct answer *a)
+static int difference_read(struct diff *d, struct web_request *r, struct answer *a)
 {
 	int err = flame__options(r, &d->options, a);
 
@@ -103,7 +103,7 @@ static void diff_show_nodes(const void *diff, struct buf *out)
 	}
 }
 
-static int diff_show(struct diff *d, const struct metric_shape *shape, struct buf *out)
+static int difference_show(struct diff *d, const struct metric_shape *shape, struct buf *out)
 {
 	d->flame.more = diff_show_nodes;
 	d->flame.more_arg = d;
@@ -124,7 +124,7 @@ static int diff_run(struct diff *d, struct model *model, struct buf *out)
 
 	if (!err)
 		err = comparison__make(&d->comparison, &d->series);
-	return err ? err : diff_show(d, &shape, out);
+	return err ? err : difference_show(d, &shape, out);
 }
 
 static void diff_free(struct diff *d)
@@ -140,7 +140,7 @@ static void diff_free(struct diff *d)
 int diff__answer(struct web_request *r, struct answer *a)
 {
 	struct diff *d = calloc(1, sizeof(*d));
-	int err = d ? diff_read(d, r, a) : -ENOMEM;
+	int err = d ? difference_read(d, r, a) : -ENOMEM;
 
 	if (!err) {
 		json_out__open(&a->json, '{');

@@ -9,7 +9,7 @@
 #define PART_MIN 5000 /* a function with less than 1/5000 of the sum is left out: 0.02 % */
 #define KEPT_MAX 20000
 
-static uint64_t magnitude(int64_t value)
+static uint64_t difffunctions_magnitude(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -17,7 +17,7 @@ static uint64_t magnitude(int64_t value)
 /* A function that frees what others allocate has a small total and a large self value. */
 static uint64_t weight_of(const struct function_sums *f)
 {
-	uint64_t self = magnitude(f->self), total = magnitude(f->total);
+	uint64_t self = difffunctions_magnitude(f->self), total = difffunctions_magnitude(f->total);
 
 	return self > total ? self : total;
 }
@@ -31,7 +31,7 @@ static int compare_weights(const void *a, const void *b)
 
 static int functions_keep(struct diff_functions *d, struct function_table *t)
 {
-	uint64_t least = magnitude(t->total) / PART_MIN;
+	uint64_t least = difffunctions_magnitude(t->total) / PART_MIN;
 
 	d->functions = calloc(KEPT_MAX, sizeof(*d->functions));
 	d->place = calloc(t->cnt + 1, sizeof(*d->place));

@@ -8,7 +8,7 @@
 
 #define GROUP_MAX 20000
 
-static size_t row_of(const struct diff_groups *g, uint32_t text)
+static size_t diffgroups_row_of(const struct diff_groups *g, uint32_t text)
 {
 	return text < g->cnt ? text : 0;
 }
@@ -21,7 +21,7 @@ static void groups_add(struct diff_groups *g, enum diff_side side, const struct 
 
 		if (v->label && v->label <= SIDE_SLICE_CNT)
 			diff_series__add(&g->series, side,
-					 row_of(g, root_labels__text(labels, v->root)),
+					 diffgroups_row_of(g, root_labels__text(labels, v->root)),
 					 v->label - 1, v->value);
 	}
 }

@@ -8,7 +8,7 @@
 
 static const char *const field_names[DIFF_FIELD_CNT] = { "self", "total", "all" };
 
-static const char *skip_blanks(const char *s)
+static const char *difflimit_skip_blanks(const char *s)
 {
 	return s + strspn(s, " \t");
 }
@@ -20,24 +20,24 @@ static const char *skip_field(const char *s, enum diff_field *field)
 
 		*field = i;
 		if (strncmp(s, field_names[i], sz) == 0)
-			return skip_blanks(s + sz);
+			return difflimit_skip_blanks(s + sz);
 	}
 	return NULL;
 }
 
 int diff_limit__parse(const char *text, struct diff_limit *limit)
 {
-	const char *s = skip_field(skip_blanks(text), &limit->field);
+	const char *s = skip_field(difflimit_skip_blanks(text), &limit->field);
 	char *end;
 
 	if (!s || *s != '>')
 		return -EINVAL;
-	s = skip_blanks(s + 1);
+	s = difflimit_skip_blanks(s + 1);
 	if (strspn(s, "0123456789.") == 0)
 		return -EINVAL;
 	limit->percent = strtod(s, &end);
-	s = skip_blanks(end);
-	if (end == text || *s != '%' || *skip_blanks(s + 1))
+	s = difflimit_skip_blanks(end);
+	if (end == text || *s != '%' || *difflimit_skip_blanks(s + 1))
 		return -EINVAL;
 	return isfinite(limit->percent) ? 0 : -EINVAL;
 }

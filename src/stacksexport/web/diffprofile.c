@@ -31,21 +31,21 @@ struct diff_profile {
 	struct root_labels labels; /* of the side that is added; empty: stacks have no root */
 };
 
-static int64_t scaled(int64_t value, double scale)
+static int64_t diffprofile_scaled(int64_t value, double scale)
 {
 	double v = round((double)value * scale);
 
 	return v >= (double)INT64_MAX ? INT64_MAX : v <= (double)INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
-static void add_frames(struct diff_profile *p, const struct cells *ids, idx_t row)
+static void diffprofile_add_frames(struct diff_profile *p, const struct cells *ids, idx_t row)
 {
 	uint64_t id = cells__is_null(ids, row) ? 0 : ((const uint64_t *)ids->data)[row];
 	size_t cnt;
 	const uint32_t *frames = stackset__find(p->stacks, id, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
-		const struct stack_frame *f = stackset__frame_at(p->stacks, frames[i]);
+		const struct model_frame *f = stackset__frame_at(p->stacks, frames[i]);
 		const struct function *function = stackset__function(p->stacks, f->function);
 		struct named_frame named = {
 			.name = stackset__text(p->stacks, function->name),
@@ -75,7 +75,7 @@ static void add_root(struct diff_profile *p, const struct cells *labels, idx_t r
 	builder__frame(p->builder, &f);
 }
 
-static void add_row(struct diff_profile *p, duckdb_data_chunk chunk, idx_t row)
+static void diffprofile_add_row(struct diff_profile *p, duckdb_data_chunk chunk, idx_t row)
 {
 	int64_t sum = 0, values[BUILDER_VALUE_CNT];
 	struct cells c;
@@ -85,24 +85,24 @@ static void add_row(struct diff_profile *p, duckdb_data_chunk chunk, idx_t row)
 		sum = trie__add(sum, cells__int(&c, row));
 	}
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_EVENTS));
-	values[0] = scaled(cells__int(&c, row), p->scale);
-	values[1] = scaled(sum, p->scale);
+	values[0] = diffprofile_scaled(cells__int(&c, row), p->scale);
+	values[1] = diffprofile_scaled(sum, p->scale);
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_KSTACK));
-	add_frames(p, &c, row);
+	diffprofile_add_frames(p, &c, row);
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_USTACK));
-	add_frames(p, &c, row);
+	diffprofile_add_frames(p, &c, row);
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_LABEL));
 	add_root(p, &c, row);
 	builder__sample(p->builder, values);
 }
 
-static void add_rows(struct diff_profile *p, duckdb_result *result)
+static void diffprofile_add_rows(struct diff_profile *p, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 
 	while ((chunk = duckdb_fetch_chunk(*result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
-			add_row(p, chunk, row);
+			diffprofile_add_row(p, chunk, row);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 }
@@ -123,8 +123,8 @@ static int add_side(struct diff_profile *p, struct sides *s, enum diff_side side
 	builder__of_base(p->builder, side == SIDE_A);
 	pthread_mutex_lock(&r->view->model.lock);
 	if (!err) {
-		add_rows(p, &rows.samples);
-		add_rows(p, &rows.waits);
+		diffprofile_add_rows(p, &rows.samples);
+		diffprofile_add_rows(p, &rows.waits);
 	}
 	pthread_mutex_unlock(&r->view->model.lock);
 	root_labels__free(&p->labels);
@@ -133,7 +133,7 @@ static int add_side(struct diff_profile *p, struct sides *s, enum diff_side side
 	return err;
 }
 
-static int write_file(struct builder *b, const char *path)
+static int diffprofile_write_file(struct builder *b, const char *path)
 {
 	struct outfile out = { 0 };
 	int err = outfile__open(&out, path, NULL);
@@ -172,7 +172,7 @@ int diff_profile__write(struct sides *s, const char *path)
 	for (int side = 0; side < SIDE_CNT && !err; side++)
 		err = add_side(&p, s, side);
 	if (!err)
-		err = write_file(p.builder, path);
+		err = diffprofile_write_file(p.builder, path);
 	builder__free(p.builder);
 	strtab__free(p.texts);
 	return err;

@@ -27,7 +27,7 @@ const struct diff_unit *diff_unit__of(const struct metric *m)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-static double by_change(const struct diff_change *c)
+static double difftable_by_change(const struct diff_change *c)
 {
 	return fabs(c->b - c->a);
 }
@@ -51,9 +51,11 @@ static double by_p(const struct diff_change *c)
 static const struct diff_order {
 	const char *name;
 	double (*of)(const struct diff_change *);
-} diff_orders[] = { { "change", by_change }, { "a", by_a }, { "b", by_b }, { "p", by_p } };
+} diff_orders[] = {
+	{ "change", difftable_by_change }, { "a", by_a }, { "b", by_b }, { "p", by_p }
+};
 
-static const struct diff_order *order_find(const char *name)
+static const struct diff_order *difftable_order_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(diff_orders) / sizeof(*diff_orders); i++)
 		if (!name || strcmp(diff_orders[i].name, name) == 0)
@@ -63,9 +65,10 @@ static const struct diff_order *order_find(const char *name)
 
 int diff_table__check_order(const struct export_options *o)
 {
-	return order_find(o->sort) ? STATUS_OK
-				   : export_options__wrong(
-					     o, "--sort '%s': expected change, a, b or p", o->sort);
+	return difftable_order_find(o->sort)
+		       ? STATUS_OK
+		       : export_options__wrong(o, "--sort '%s': expected change, a, b or p",
+					       o->sort);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -77,10 +80,10 @@ struct diff_row {
 	struct diff_change change;
 };
 
-static int compare_rows(const void *a, const void *b)
+static int difftable_compare_rows(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
-	double p = by_change(&x->change), q = by_change(&y->change);
+	double p = difftable_by_change(&x->change), q = difftable_by_change(&y->change);
 
 	if (x->order != y->order)
 		return x->order < y->order ? 1 : -1;
@@ -88,10 +91,10 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Returns the rows to show, sorted; NULL if out of memory. */
-static struct diff_row *choose_rows(const struct diff_table *t, const struct export_options *o,
-				    size_t *cnt)
+static struct diff_row *difftable_choose_rows(const struct diff_table *t,
+					      const struct export_options *o, size_t *cnt)
 {
-	const struct diff_order *order = order_find(o->sort);
+	const struct diff_order *order = difftable_order_find(o->sort);
 	size_t all = t->series->series.cnt;
 	struct diff_row *rows = calloc(all + 1, sizeof(*rows));
 
@@ -104,7 +107,7 @@ static struct diff_row *choose_rows(const struct diff_table *t, const struct exp
 			rows[(*cnt)++] = row;
 	}
 	if (rows)
-		qsort(rows, *cnt, sizeof(*rows), compare_rows);
+		qsort(rows, *cnt, sizeof(*rows), difftable_compare_rows);
 	return rows;
 }
 
@@ -134,7 +137,8 @@ static void print_percent(struct printer *p, double value, double all)
 		printer__cellf(p, "-");
 }
 
-static void print_row(struct printer *p, const struct diff_table *t, const struct diff_row *row)
+static void difftable_print_row(struct printer *p, const struct diff_table *t,
+				const struct diff_row *row)
 {
 	const struct diff_change *c = &row->change;
 	const struct diff_unit *u = t->unit;
@@ -149,8 +153,8 @@ static void print_row(struct printer *p, const struct diff_table *t, const struc
 	t->print_labels(t->arg, p, row->index);
 }
 
-static int print_rows(const struct diff_table *t, const struct export_options *o,
-		      const struct diff_row *rows, size_t cnt)
+static int difftable_print_rows(const struct diff_table *t, const struct export_options *o,
+				const struct diff_row *rows, size_t cnt)
 {
 	static const bool right[COLUMN_CNT + DIFF_LABEL_MAX] = { true, true, true, true,
 								 true, true, true };
@@ -161,7 +165,7 @@ static int print_rows(const struct diff_table *t, const struct export_options *o
 	if (p) {
 		print_heading(p, t);
 		for (size_t i = 0; i < cnt && i < max; i++)
-			print_row(p, t, &rows[i]);
+			difftable_print_row(p, t, &rows[i]);
 		err = printer__print(p, stdout, terminal__width(STDOUT_FILENO));
 	}
 	printer__free(p);
@@ -173,12 +177,12 @@ static int print_rows(const struct diff_table *t, const struct export_options *o
 int diff_table__print(const struct diff_table *t, const struct export_options *o)
 {
 	size_t cnt;
-	struct diff_row *rows = choose_rows(t, o, &cnt);
+	struct diff_row *rows = difftable_choose_rows(t, o, &cnt);
 	int err = rows ? 0 : -ENOMEM;
 
 	printf("\n%s%s\n", t->title, o->all ? "" : ", SIGNIFICANT CHANGES");
 	if (rows && cnt)
-		err = print_rows(t, o, rows, cnt);
+		err = difftable_print_rows(t, o, rows, cnt);
 	else if (rows)
 		puts(o->all ? "none" : "none (--all shows the others)");
 	free(rows);

@@ -14,7 +14,7 @@
 
 /* ---- which nodes are kept ------------------------------------------------------------------- */
 
-static uint64_t size_of(int64_t value)
+static uint64_t flame_size_of(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -38,8 +38,8 @@ static uint64_t least_of_limit(const struct flame *f, uint64_t least, size_t lim
 		return least;
 	}
 	for (uint32_t i = 1; i < cnt; i++)
-		if (size_of(f->total[i]) >= least)
-			sizes[found++] = size_of(f->total[i]);
+		if (flame_size_of(f->total[i]) >= least)
+			sizes[found++] = flame_size_of(f->total[i]);
 	if (found > limit) {
 		qsort(sizes, found, sizeof(*sizes), compare_sizes);
 		least = sizes[limit] + 1;
@@ -72,7 +72,7 @@ static void flame_choose(struct flame *f, uint64_t least)
 	for (uint32_t node = 1; node < trie__cnt(f->trie); node++) {
 		uint32_t parent = trie__parent(f->trie, node);
 
-		if (f->place[parent] != KEYMAP_NONE && size_of(f->total[node]) >= least)
+		if (f->place[parent] != KEYMAP_NONE && flame_size_of(f->total[node]) >= least)
 			flame_keep(f, node);
 		else
 			flame_drop(f, node, parent);
@@ -93,7 +93,7 @@ int flame__init(struct flame *f, const struct trie *trie, struct tree_weights *s
 	if (!f->total || !f->kept || !f->place)
 		return -ENOMEM;
 	trie__sum(trie, f->self, f->total);
-	least = size_of(f->total[TRIE_ROOT]) / PART_MIN;
+	least = flame_size_of(f->total[TRIE_ROOT]) / PART_MIN;
 	least = least_of_limit(f, least ? least : 1, limit, &err);
 	flame_choose(f, least);
 	return err;
@@ -142,7 +142,7 @@ struct flame_showing {
 	struct flame_texts names, modules;
 };
 
-static const struct function *function_at(const struct flame_showing *s, uint32_t node)
+static const struct function *flame_function_at(const struct flame_showing *s, uint32_t node)
 {
 	static const struct function root = { .kind = FRAME_LABEL };
 
@@ -151,14 +151,14 @@ static const struct function *function_at(const struct flame_showing *s, uint32_
 		       : stackset__function(s->stacks, trie__function(s->flame->trie, node));
 }
 
-static int64_t field_name(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_name(struct flame_showing *s, uint32_t node)
 {
-	return texts_number(&s->names, function_at(s, node)->name);
+	return texts_number(&s->names, flame_function_at(s, node)->name);
 }
 
 static int64_t field_module(struct flame_showing *s, uint32_t node)
 {
-	return texts_number(&s->modules, function_at(s, node)->module);
+	return texts_number(&s->modules, flame_function_at(s, node)->module);
 }
 
 static int64_t field_parent(struct flame_showing *s, uint32_t node)
@@ -177,12 +177,12 @@ static int64_t field_total(struct flame_showing *s, uint32_t node)
 	return s->flame->total[node];
 }
 
-static int64_t field_kind(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_kind(struct flame_showing *s, uint32_t node)
 {
-	return function_at(s, node)->kind;
+	return flame_function_at(s, node)->kind;
 }
 
-static int64_t field_state(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_state(struct flame_showing *s, uint32_t node)
 {
 	for (int i = 0; i < STATE_CNT; i++)
 		if (trie__function(s->flame->trie, node) == s->states[i])
@@ -194,9 +194,9 @@ static const struct {
 	const char *name;
 	int64_t (*of)(struct flame_showing *, uint32_t node);
 } fields[] = {
-	{ "name", field_name },	  { "module", field_module }, { "parent", field_parent },
-	{ "self", field_self },	  { "total", field_total },   { "kind", field_kind },
-	{ "state", field_state },
+	{ "name", flame_field_name },	{ "module", field_module }, { "parent", field_parent },
+	{ "self", field_self },		{ "total", field_total },   { "kind", flame_field_kind },
+	{ "state", flame_field_state },
 };
 
 static void show_nodes(struct flame_showing *s, struct buf *out)
@@ -205,7 +205,7 @@ static void show_nodes(struct flame_showing *s, struct buf *out)
 	json_out__open(out, '{');
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		json_out__key(out, fields[i].name);
-		if (fields[i].of == field_state && !s->states) {
+		if (fields[i].of == flame_field_state && !s->states) {
 			json_out__null(out);
 			continue;
 		}
@@ -348,7 +348,7 @@ static int flame_show_sums(const struct metric_shape *shape, const struct flame_
 	return err;
 }
 
-static int take_value(const struct metric_value *v, void *weights)
+static int flame_take_value(const struct metric_value *v, void *weights)
 {
 	return tree_weights__add(weights, v->node, v->value);
 }
@@ -362,7 +362,7 @@ static int flame_of_tree(const struct metric_shape *shape, struct metric_rows *r
 	int err = tree_weights__fit(&values, trie);
 
 	if (!err)
-		err = metric__each(shape, rows, take_value, &values);
+		err = metric__each(shape, rows, flame_take_value, &values);
 	if (!err) /* the tree may have grown */
 		err = tree_weights__fit(&values, trie);
 	if (!err)
@@ -430,7 +430,8 @@ int flame__draw(struct web_request *r, flame_show_fn *show, struct answer *a)
 	return err;
 }
 
-static int show_answer(const struct flame *f, const struct metric_shape *shape, struct buf *out)
+static int flame_show_answer(const struct flame *f, const struct metric_shape *shape,
+			     struct buf *out)
 {
 	int err;
 
@@ -443,5 +444,5 @@ static int show_answer(const struct flame *f, const struct metric_shape *shape, 
 
 int flame__answer(struct web_request *r, struct answer *a)
 {
-	return flame__draw(r, show_answer, a);
+	return flame__draw(r, flame_show_answer, a);
 }

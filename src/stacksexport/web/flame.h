@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_WEB_FLAME_H
 #define STACKSEXPORT_WEB_FLAME_H
 
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 /* The largest nodes of a tree. */
 struct flame {

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int table_fill(struct function_table *t, struct calltree *tree,
-		      const struct metric_sums *sums)
+static int functionsums_table_fill(struct function_table *t, struct calltree *tree,
+				   const struct metric_sums *sums)
 {
 	const struct trie *trie = calltree__trie(tree);
 	const bool *recursive = calltree__recursive(tree);
@@ -35,7 +35,7 @@ int function_table__make(struct function_table *t, const struct metric_shape *sh
 	t->rows = calloc(t->cnt ? t->cnt : 1, sizeof(*t->rows));
 	for (size_t i = 0; t->rows && i < t->cnt; i++)
 		t->rows[i].function = (uint32_t)i;
-	return t->rows ? table_fill(t, shape->tree, sums) : -ENOMEM;
+	return t->rows ? functionsums_table_fill(t, shape->tree, sums) : -ENOMEM;
 }
 
 void function_table__free(struct function_table *t)

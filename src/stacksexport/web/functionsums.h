@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_WEB_FUNCTIONSUMS_H
 #define STACKSEXPORT_WEB_FUNCTIONSUMS_H
 
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 struct function_sums {
 	uint32_t function;

@@ -12,7 +12,7 @@
 #define ROWS_DEFAULT 200
 #define ROWS_MAX     100000
 
-static int compare(int64_t a, int64_t b)
+static int functiontable_compare(int64_t a, int64_t b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
 }
@@ -21,29 +21,32 @@ static int compare_self(const void *a, const void *b)
 {
 	const struct function_sums *x = a, *y = b;
 
-	return x->self != y->self ? compare(x->self, y->self) : compare(x->total, y->total);
+	return x->self != y->self ? functiontable_compare(x->self, y->self)
+				  : functiontable_compare(x->total, y->total);
 }
 
 static int compare_total(const void *a, const void *b)
 {
 	const struct function_sums *x = a, *y = b;
 
-	return x->total != y->total ? compare(x->total, y->total) : compare(x->self, y->self);
+	return x->total != y->total ? functiontable_compare(x->total, y->total)
+				    : functiontable_compare(x->self, y->self);
 }
 
-static void show_text(struct buf *out, const char *key, struct frame_text text)
+static void functiontable_show_text(struct buf *out, const char *key, struct frame_text text)
 {
 	json_out__key(out, key);
 	json_out__text(out, text.s, text.sz);
 }
 
-static void row_show(const struct function_sums *row, const struct stackset *s, struct buf *out)
+static void functiontable_row_show(const struct function_sums *row, const struct stackset *s,
+				   struct buf *out)
 {
 	const struct function *f = stackset__function(s, row->function);
 
 	json_out__open(out, '{');
-	show_text(out, "name", stackset__text(s, f->name));
-	show_text(out, "module", stackset__text(s, f->module));
+	functiontable_show_text(out, "name", stackset__text(s, f->name));
+	functiontable_show_text(out, "module", stackset__text(s, f->module));
 	json_out__key_int(out, "self", row->self);
 	json_out__key_int(out, "total", row->total);
 	json_out__key_int(out, "samples", row->events);
@@ -51,15 +54,15 @@ static void row_show(const struct function_sums *row, const struct stackset *s, 
 	json_out__close(out, '}');
 }
 
-static void table_show(const struct function_table *t, const struct stackset *s, size_t limit,
-		       struct buf *out)
+static void functiontable_table_show(const struct function_table *t, const struct stackset *s,
+				     size_t limit, struct buf *out)
 {
 	json_out__key_int(out, "total", t->total);
 	json_out__key(out, "rows");
 	json_out__open(out, '[');
 	for (size_t i = 0; i < t->cnt && i < limit; i++)
 		if (t->rows[i].self || t->rows[i].total)
-			row_show(&t->rows[i], s, out);
+			functiontable_row_show(&t->rows[i], s, out);
 	json_out__close(out, ']');
 }
 
@@ -106,7 +109,7 @@ static int functions_show(struct model *model, const struct functions_request *f
 	if (!err) {
 		qsort(table.rows, table.cnt, sizeof(*table.rows),
 		      f->by_total ? compare_total : compare_self);
-		table_show(&table, model->stacks, (size_t)f->limit, out);
+		functiontable_table_show(&table, model->stacks, (size_t)f->limit, out);
 	}
 	function_table__free(&table);
 	metric_sums__free(&sums);

@@ -9,7 +9,7 @@
 #include "stacksexport/duck/cells.h"
 #include "base/jsonbuf.h"
 
-static void separate(struct buf *b)
+static void jsonout_separate(struct buf *b)
 {
 	static const char openers[] = { '{', '[', ':' };
 
@@ -19,7 +19,7 @@ static void separate(struct buf *b)
 
 void json_out__open(struct buf *b, char bracket)
 {
-	separate(b);
+	jsonout_separate(b);
 	buf__u8(b, (uint8_t)bracket);
 }
 
@@ -30,7 +30,7 @@ void json_out__close(struct buf *b, char bracket)
 
 void json_out__key(struct buf *b, const char *name)
 {
-	separate(b);
+	jsonout_separate(b);
 	jsonbuf__str(b, name, strlen(name));
 	buf__u8(b, ':');
 }
@@ -42,7 +42,7 @@ void json_out__int(struct buf *b, int64_t n)
 	char digits[24];
 	size_t at = sizeof(digits);
 
-	separate(b);
+	jsonout_separate(b);
 	do
 		digits[--at] = (char)('0' + rest % 10);
 	while (rest /= 10);
@@ -59,26 +59,26 @@ void json_out__double(struct buf *b, double n)
 		json_out__null(b);
 		return;
 	}
-	separate(b);
+	jsonout_separate(b);
 	snprintf(text, sizeof(text), "%.15g", n);
 	buf__str(b, text);
 }
 
 void json_out__bool(struct buf *b, bool value)
 {
-	separate(b);
+	jsonout_separate(b);
 	buf__str(b, value ? "true" : "false");
 }
 
 void json_out__null(struct buf *b)
 {
-	separate(b);
+	jsonout_separate(b);
 	buf__str(b, "null");
 }
 
 void json_out__text(struct buf *b, const char *s, size_t sz)
 {
-	separate(b);
+	jsonout_separate(b);
 	jsonbuf__str(b, s, sz);
 }
 
@@ -135,7 +135,7 @@ static void json_struct(struct buf *b, duckdb_vector vector, idx_t row)
 
 static void json_blob(struct buf *b, const char *s, size_t sz)
 {
-	separate(b);
+	jsonout_separate(b);
 	buf__u8(b, '"');
 	for (size_t i = 0; i < sz; i++)
 		buf__printf(b, "%02x", (unsigned char)s[i]);

@@ -10,7 +10,7 @@
 /* The columns of the queries that count here. */
 enum cost_column { COST_USTACK = 1, COST_KSTACK, COST_VALUE, COST_BLOCKED, COST_RUNNABLE };
 
-static struct place_cost *cost_at(struct place_costs *c, const struct stack_frame *frame)
+static struct place_cost *cost_at(struct place_costs *c, const struct model_frame *frame)
 {
 	struct place_cost *costs = array__room(c->costs, c->places.cnt, &c->cap, sizeof(*costs));
 	uint64_t place = frame->address + frame->offset;
@@ -35,7 +35,7 @@ static struct place_cost *cost_at(struct place_costs *c, const struct stack_fram
 }
 
 /* Returns true if the same place is also nearer to the leaf. */
-static bool is_again(const uint32_t *frames, size_t at)
+static bool placecosts_is_again(const uint32_t *frames, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (frames[i] == frames[at])
@@ -43,16 +43,17 @@ static bool is_again(const uint32_t *frames, size_t at)
 	return false;
 }
 
-static int add_stack(struct place_costs *c, const struct stackset *s, uint64_t id, int64_t value)
+static int placecosts_add_stack(struct place_costs *c, const struct stackset *s, uint64_t id,
+				int64_t value)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(s, id, &cnt);
 
 	for (size_t i = 0; i < cnt; i++) {
-		const struct stack_frame *frame = stackset__frame_at(s, frames[i]);
+		const struct model_frame *frame = stackset__frame_at(s, frames[i]);
 		struct place_cost *cost;
 
-		if (frame->function != c->function || is_again(frames, i))
+		if (frame->function != c->function || placecosts_is_again(frames, i))
 			continue;
 		cost = cost_at(c, frame);
 		if (!cost)
@@ -66,7 +67,7 @@ static int add_leaf(struct place_costs *c, const struct stackset *s, uint64_t id
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(s, id, &cnt);
-	const struct stack_frame *frame = cnt ? stackset__frame_at(s, frames[0]) : NULL;
+	const struct model_frame *frame = cnt ? stackset__frame_at(s, frames[0]) : NULL;
 	struct place_cost *cost;
 
 	if (!frame || frame->function != c->function)
@@ -77,17 +78,17 @@ static int add_leaf(struct place_costs *c, const struct stackset *s, uint64_t id
 	return cost ? 0 : -ENOMEM;
 }
 
-static uint64_t id_at(const struct cells *c, idx_t row)
+static uint64_t placecosts_id_at(const struct cells *c, idx_t row)
 {
 	return cells__is_null(c, row) ? 0 : ((const uint64_t *)c->data)[row];
 }
 
-static int add_row(struct place_costs *c, const struct stackset *s, duckdb_data_chunk chunk,
-		   idx_t row)
+static int placecosts_add_row(struct place_costs *c, const struct stackset *s,
+			      duckdb_data_chunk chunk, idx_t row)
 {
 	struct cells u = cells__on(duckdb_data_chunk_get_vector(chunk, COST_USTACK));
 	struct cells k = cells__on(duckdb_data_chunk_get_vector(chunk, COST_KSTACK));
-	uint64_t ustack = id_at(&u, row), kstack = id_at(&k, row);
+	uint64_t ustack = placecosts_id_at(&u, row), kstack = placecosts_id_at(&k, row);
 	int64_t value = 0;
 	int err;
 
@@ -96,20 +97,21 @@ static int add_row(struct place_costs *c, const struct stackset *s, duckdb_data_
 
 		value = trie__add(value, cells__int(&part, row));
 	}
-	err = add_stack(c, s, ustack, value);
+	err = placecosts_add_stack(c, s, ustack, value);
 	if (!err)
-		err = add_stack(c, s, kstack, value);
+		err = placecosts_add_stack(c, s, kstack, value);
 	return err ? err : add_leaf(c, s, kstack ? kstack : ustack, value);
 }
 
-static int add_rows(struct place_costs *c, const struct stackset *s, duckdb_result *result)
+static int placecosts_add_rows(struct place_costs *c, const struct stackset *s,
+			       duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 	int err = 0;
 
 	while (!err && (chunk = duckdb_fetch_chunk(*result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk) && !err; row++)
-			err = add_row(c, s, chunk, row);
+			err = placecosts_add_row(c, s, chunk, row);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	return err;
@@ -121,8 +123,8 @@ int place_costs__sum(struct place_costs *c, struct model *m, uint32_t function,
 	int err;
 
 	*c = (struct place_costs){ .function = function };
-	err = add_rows(c, m->stacks, &rows->samples);
-	return err ? err : add_rows(c, m->stacks, &rows->waits);
+	err = placecosts_add_rows(c, m->stacks, &rows->samples);
+	return err ? err : placecosts_add_rows(c, m->stacks, &rows->waits);
 }
 
 void place_costs__free(struct place_costs *c)

@@ -3,7 +3,7 @@
 #ifndef STACKSEXPORT_WEB_PLACECOSTS_H
 #define STACKSEXPORT_WEB_PLACECOSTS_H
 
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 struct place_cost {
 	uint64_t place; /* a link-time address; 0: a line of a script */

@@ -59,7 +59,7 @@ static int reading_load(struct source *s, const char *path)
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-static int read_facts(struct source *s)
+static int reading_read_facts(struct source *s)
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk = NULL;
@@ -89,7 +89,7 @@ static int read_totals(struct source *s)
 		err = reading_load(s, "sql/view/load_threads.sql");
 	if (!err)
 		err = reading_load(s, "sql/view/load_unwinds.sql");
-	return err ? err : read_facts(s);
+	return err ? err : reading_read_facts(s);
 }
 
 static int read_samples(struct source *s)
@@ -102,12 +102,12 @@ static int read_waits(struct source *s)
 	return reading_load(s, "sql/view/load_waits.sql");
 }
 
-static int read_memory(struct source *s)
+static int reading_read_memory(struct source *s)
 {
 	return reading_load(s, "sql/view/load_memory.sql");
 }
 
-static void take_frame(const struct named_frame *frame, void *stacks)
+static void reading_take_frame(const struct named_frame *frame, void *stacks)
 {
 	stackset__frame(stacks, frame);
 }
@@ -119,7 +119,7 @@ static void take_stacks(struct model *m, duckdb_data_chunk chunk)
 
 	pthread_mutex_lock(&m->lock);
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-		frames__each(&frames, row, take_frame, m->stacks);
+		frames__each(&frames, row, reading_take_frame, m->stacks);
 		stackset__stack(m->stacks, ((const uint64_t *)ids.data)[row]);
 	}
 	pthread_mutex_unlock(&m->lock);
@@ -168,7 +168,7 @@ static int read_stacks_of(struct source *s, struct db *db, bool in_background)
 	return err;
 }
 
-static int read_stacks(struct source *s)
+static int reading_read_stacks(struct source *s)
 {
 	struct db db = { 0 };
 	int err = source__connect(s, &db);
@@ -190,14 +190,14 @@ static const struct {
 	{ PART_TOTALS, read_totals },
 	{ PART_SAMPLES, read_samples },
 	{ PART_WAITS, read_waits },
-	{ PART_MEMORY, read_memory },
+	{ PART_MEMORY, reading_read_memory },
 };
 
 static void *reading_stacks(void *arg)
 {
 	struct source *s = arg;
 
-	if (read_stacks(s) == 0)
+	if (reading_read_stacks(s) == 0)
 		reading_done(s, PART_STACKS);
 	return NULL;
 }
@@ -225,7 +225,7 @@ static const char *const scripts[] = {
 	"sql/view/load_memory.sql",  "sql/view/commit.sql",
 };
 
-static int again_load(struct source *s, struct db *db)
+static int reading_again_load(struct source *s, struct db *db)
 {
 	int err = 0;
 
@@ -235,11 +235,12 @@ static int again_load(struct source *s, struct db *db)
 		err = db__run_file(db, scripts[i], &result);
 		duckdb_destroy_result(&result);
 	}
-	return err ? err : read_facts(s);
+	return err ? err : reading_read_facts(s);
 }
 
 /* Reads the stacks first, so that they exist before the rows that refer to them. */
-static int again_read(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
+static int reading_again_read(struct source *s, const struct recfiles *fresh,
+			      const struct recfiles *all)
 {
 	struct running_task task = { .what = "more batches", .in_background = true };
 	struct db db = { 0 };
@@ -256,14 +257,14 @@ static int again_read(struct source *s, const struct recfiles *fresh, const stru
 	task.connection = db.connection;
 	running__begin(s->running, &task);
 	if (!err)
-		err = again_load(s, &db);
+		err = reading_again_load(s, &db);
 	running__end(s->running, &task);
 	duckdb_disconnect(&db.connection);
 	return err;
 }
 
 /* Makes new connections see all batches. */
-static void again_show(struct source *s, const struct recfiles *all)
+static void reading_again_show(struct source *s, const struct recfiles *all)
 {
 	pthread_mutex_lock(&s->lock);
 	s->shown = all;
@@ -278,9 +279,9 @@ static void again_show(struct source *s, const struct recfiles *all)
 
 int reading__again(struct source *s, const struct recfiles *fresh, const struct recfiles *all)
 {
-	int err = again_read(s, fresh, all);
+	int err = reading_again_read(s, fresh, all);
 
 	if (!err)
-		again_show(s, all);
+		reading_again_show(s, all);
 	return err;
 }

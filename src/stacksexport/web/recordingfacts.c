@@ -9,7 +9,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/jsonout.h"
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 #include "stacksexport/web/stackrows.h"
 
 /* Parts of the answer that are the rows of a query. */
@@ -92,7 +92,7 @@ static int show_host(struct web_request *r, struct answer *a)
 	return err;
 }
 
-static void show_head(struct source *s, struct buf *out)
+static void recordingfacts_show_head(struct source *s, struct buf *out)
 {
 	char t0[24];
 
@@ -124,7 +124,7 @@ int recording__answer(struct web_request *r, struct answer *a)
 	int err;
 
 	json_out__open(&a->json, '{');
-	show_head(r->source, &a->json);
+	recordingfacts_show_head(r->source, &a->json);
 	json_out__key(&a->json, "other");
 	json_out__bool(&a->json, r->view->source_cnt > 1);
 	err = show_host(r, a);
@@ -141,7 +141,7 @@ int recording__answer(struct web_request *r, struct answer *a)
 
 /* ---- one stack ------------------------------------------------------------------------------ */
 
-static void show_hex(struct buf *out, const char *key, uint64_t value)
+static void recordingfacts_show_hex(struct buf *out, const char *key, uint64_t value)
 {
 	char text[24];
 
@@ -151,7 +151,7 @@ static void show_hex(struct buf *out, const char *key, uint64_t value)
 
 static void show_frame(const struct stackset *s, uint32_t index, struct buf *out)
 {
-	const struct stack_frame *frame = stackset__frame_at(s, index);
+	const struct model_frame *frame = stackset__frame_at(s, index);
 	const struct function *f = stackset__function(s, frame->function);
 	struct frame_text name = stackset__text(s, f->name);
 	struct frame_text path = stackset__text(s, frame->path);
@@ -161,10 +161,10 @@ static void show_frame(const struct stackset *s, uint32_t index, struct buf *out
 	json_out__text(out, name.s, name.sz);
 	json_out__key(out, "module");
 	json_out__text(out, path.s, path.sz);
-	show_hex(out, "address", frame->address);
-	show_hex(out, "offset", frame->offset);
+	recordingfacts_show_hex(out, "address", frame->address);
+	recordingfacts_show_hex(out, "offset", frame->offset);
 	if (frame->has_file_offset)
-		show_hex(out, "file_offset", frame->file_offset);
+		recordingfacts_show_hex(out, "file_offset", frame->file_offset);
 	json_out__key_int(out, "kind", f->kind);
 	json_out__close(out, '}');
 }

@@ -14,7 +14,7 @@
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/assets.h"
 #include "stacksexport/web/jsonout.h"
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 #include "stacksexport/web/stackrows.h"
 #include "stacksexport/web/svg.h"
 
@@ -29,7 +29,7 @@ static const char placeholder[] = "<script type=\"application/json\" id=\"data\"
 static const char placeholder_end[] = "{}</script>";
 
 /* One report that is being written. */
-struct report {
+struct report_page {
 	struct view view;
 	struct buf data; /* the object of answers */
 	const char *by;	 /* what flame graphs are split by, too; NULL: nothing */
@@ -45,7 +45,7 @@ struct report_request {
 };
 
 /* Writes "api/flame?metric=cpu", as the page requests it: the parameters sorted by name. */
-static void append_key(struct buf *data, const struct report_request *q)
+static void report_append_key(struct buf *data, const struct report_request *q)
 {
 	char key[256];
 	int sz = snprintf(key, sizeof(key), "api/%s", q->name);
@@ -57,7 +57,7 @@ static void append_key(struct buf *data, const struct report_request *q)
 }
 
 /* Answers a request like the server. */
-static void report_ask(struct report *r, const struct report_request *q, struct answer *a)
+static void report_ask(struct report_page *r, const struct report_request *q, struct answer *a)
 {
 	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
 
@@ -67,14 +67,14 @@ static void report_ask(struct report *r, const struct report_request *q, struct 
 	endpoint__answer(endpoint__find(q->name), &request, a);
 }
 
-static void answer_free(struct answer *a)
+static void report_answer_free(struct answer *a)
 {
 	buf__free(&a->json);
 	buf__free(&a->error);
 }
 
 /* Returns 0 or -EINVAL (already logged). */
-static int answer_check(const struct report_request *q, const struct answer *a)
+static int report_answer_check(const struct report_request *q, const struct answer *a)
 {
 	if (a->status == 200)
 		return 0;
@@ -83,7 +83,7 @@ static int answer_check(const struct report_request *q, const struct answer *a)
 }
 
 /* Escapes "<" as "\u003c", so that no text of an answer can end the element that contains it. */
-static void append_escaped(struct buf *data, const struct buf *json)
+static void report_append_escaped(struct buf *data, const struct buf *json)
 {
 	size_t from = 0;
 
@@ -97,7 +97,7 @@ static void append_escaped(struct buf *data, const struct buf *json)
 	buf__append(data, json->data + from, json->sz - from);
 }
 
-static size_t escaped_sz(const struct buf *json)
+static size_t report_escaped_sz(const struct buf *json)
 {
 	size_t sz = json->sz;
 
@@ -108,30 +108,30 @@ static size_t escaped_sz(const struct buf *json)
 }
 
 /* Adds an answer if it fits. */
-static bool report_put(struct report *r, const struct report_request *q, const struct buf *json)
+static bool report_put(struct report_page *r, const struct report_request *q, const struct buf *json)
 {
-	if (r->page_sz + r->data.sz + KEY_MAX + escaped_sz(json) > REPORT_MAX)
+	if (r->page_sz + r->data.sz + KEY_MAX + report_escaped_sz(json) > REPORT_MAX)
 		return false;
-	append_key(&r->data, q);
+	report_append_key(&r->data, q);
 	append_escaped(&r->data, json);
 	return true;
 }
 
-static int report_add(struct report *r, const struct report_request *q)
+static int report_add(struct report_page *r, const struct report_request *q)
 {
 	struct answer a;
 	int err;
 
 	report_ask(r, q, &a);
-	err = answer_check(q, &a);
+	err = report_answer_check(q, &a);
 	if (!err)
 		report_put(r, q, &a.json);
-	answer_free(&a);
+	report_answer_free(&a);
 	return err;
 }
 
 /* Adds the flame graph with its slices if they fit. The page requests it without slices. */
-static int report_add_flame(struct report *r, const char *metric)
+static int report_add_flame(struct report_page *r, const char *metric)
 {
 	struct report_request plain = { "flame", { { "metric", metric } } };
 	struct report_request sliced = { "flame", { { "metric", metric }, { "slices", SLICES } } };
@@ -140,12 +140,12 @@ static int report_add_flame(struct report *r, const char *metric)
 
 	report_ask(r, &sliced, &a);
 	fits = a.status == 200 && a.json.sz <= SLICED_MAX && report_put(r, &plain, &a.json);
-	answer_free(&a);
+	report_answer_free(&a);
 	return fits ? 0 : report_add(r, &plain);
 }
 
 /* Adds the functions of a metric in the order of --sort. The page requests them without it. */
-static int report_add_functions(struct report *r, const char *metric)
+static int report_add_functions(struct report_page *r, const char *metric)
 {
 	struct report_request plain = { "functions", { { "metric", metric } } };
 	struct report_request sorted = { "functions",
@@ -156,14 +156,14 @@ static int report_add_functions(struct report *r, const char *metric)
 	if (!r->by_total)
 		return report_add(r, &plain);
 	report_ask(r, &sorted, &a);
-	err = answer_check(&sorted, &a);
+	err = report_answer_check(&sorted, &a);
 	if (!err)
 		report_put(r, &plain, &a.json);
-	answer_free(&a);
+	report_answer_free(&a);
 	return err;
 }
 
-static int report_add_metric(struct report *r, const char *metric)
+static int report_add_metric(struct report_page *r, const char *metric)
 {
 	struct report_request split = { "flame", { { "metric", metric }, { "root", r->by } } };
 	int err = report_add_flame(r, metric);
@@ -174,7 +174,7 @@ static int report_add_metric(struct report *r, const char *metric)
 }
 
 /* Adds what the page shows first. */
-static void report_add_state(struct report *r)
+static void report_add_state(struct report_page *r)
 {
 	json_out__key(&r->data, "state");
 	json_out__open(&r->data, '{');
@@ -184,7 +184,7 @@ static void report_add_state(struct report *r)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-static int report_add_stack(struct report *r, const char *text, size_t sz)
+static int report_add_stack(struct report_page *r, const char *text, size_t sz)
 {
 	char id[64];
 	struct report_request q = { "stack", { { "id", id } } };
@@ -199,7 +199,7 @@ static int report_add_stack(struct report *r, const char *text, size_t sz)
 
 /* Adds the stacks to which an answer refers: "stack":"ID", "sleep_stack":"ID". Other texts cannot
  * look like this, because their quotes are escaped. */
-static int report_add_stacks(struct report *r, const struct report_request *q)
+static int report_add_stacks(struct report_page *r, const struct report_request *q)
 {
 	static const char mark[] = "stack\":\"";
 	struct answer a;
@@ -207,7 +207,7 @@ static int report_add_stacks(struct report *r, const struct report_request *q)
 	int err;
 
 	report_ask(r, q, &a);
-	err = answer_check(q, &a);
+	err = report_answer_check(q, &a);
 	if (err)
 		a.json.sz = 0;
 	else
@@ -221,7 +221,7 @@ static int report_add_stacks(struct report *r, const struct report_request *q)
 		quote = memchr(at, '"', (size_t)(end - at));
 		err = quote ? report_add_stack(r, at, (size_t)(quote - at)) : 0;
 	}
-	answer_free(&a);
+	report_answer_free(&a);
 	return err;
 }
 
@@ -248,7 +248,7 @@ static bool has_metric(const struct buf *recording, const char *id)
 	return memmem(recording->data, recording->sz, text, (size_t)sz) != NULL;
 }
 
-static int report_add_metrics(struct report *r)
+static int report_add_metrics(struct report_page *r)
 {
 	struct answer recording;
 	int err = 0;
@@ -257,12 +257,12 @@ static int report_add_metrics(struct report *r)
 	for (const struct metric *m = metrics; m->id && !err; m++)
 		if (recording.status == 200 && has_metric(&recording.json, m->id))
 			err = report_add_metric(r, m->id);
-	answer_free(&recording);
+	report_answer_free(&recording);
 	return err;
 }
 
 /* Waits for all parts first, so that api/recording has their facts. */
-static int report_await(struct report *r)
+static int report_await(struct report_page *r)
 {
 	struct source *s = &r->view.sources[0];
 
@@ -274,7 +274,7 @@ static int report_await(struct report *r)
 	return 0;
 }
 
-static int report_fill(struct report *r)
+static int report_fill(struct report_page *r)
 {
 	const struct asset *page = asset__find("report.html");
 	int err = report_await(r);
@@ -292,7 +292,7 @@ static int report_fill(struct report *r)
 	return err ? err : buf__err(&r->data);
 }
 
-static int report_write(const struct report *r, const char *path)
+static int report_write(const struct report_page *r, const char *path)
 {
 	const struct asset *page = asset__find("report.html");
 	const char *start = page ? (const char *)page->data : "";
@@ -313,7 +313,7 @@ static int report_write(const struct report *r, const char *path)
 		3);
 }
 
-static int report_write_svg(struct report *r, const char *path)
+static int report_write_svg(struct report_page *r, const char *path)
 {
 	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
 	struct answer a = { 0 };
@@ -326,7 +326,7 @@ static int report_write_svg(struct report *r, const char *path)
 			   a.error.sz ? (const char *)a.error.data : "");
 	else
 		err = outfile__write(path, &(struct outfile_piece){ a.json.data, a.json.sz }, 1);
-	answer_free(&a);
+	report_answer_free(&a);
 	return err;
 }
 
@@ -339,7 +339,7 @@ static void report_say(const char *path)
 
 int report__run(const struct export_options *o)
 {
-	struct report r = { .by = o->by, .by_total = top_base__by_total(o) };
+	struct report_page r = { .by = o->by, .by_total = top_base__by_total(o) };
 	const char *output = o->output ? o->output : DEFAULT_FILE;
 	int status, err = 0;
 

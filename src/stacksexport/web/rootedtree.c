@@ -24,7 +24,7 @@ struct rooting {
 	uint64_t least; /* smaller nodes are dropped */
 };
 
-static uint64_t size_of(int64_t value)
+static uint64_t rootedtree_size_of(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -38,7 +38,8 @@ static int compare_labels(const void *a, const void *b)
 	return x->label < y->label ? -1 : x->label > y->label;
 }
 
-static int add_label(struct rooting *r, struct model *m, uint32_t label, struct frame_text text)
+static int rootedtree_add_label(struct rooting *r, struct model *m, uint32_t label,
+				struct frame_text text)
 {
 	struct frame_text module = { 0 };
 	uint32_t function = stackset__add_function(m->stacks, text, module, FRAME_LABEL);
@@ -70,7 +71,7 @@ static int add_labels(struct rooting *r, struct model *m, duckdb_result *result)
 			struct frame_text t;
 
 			t.s = cells__str(&text, row, &t.sz);
-			err = add_label(r, m, (uint32_t)cells__int(&label, row), t);
+			err = rootedtree_add_label(r, m, (uint32_t)cells__int(&label, row), t);
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
@@ -79,7 +80,7 @@ static int add_labels(struct rooting *r, struct model *m, duckdb_result *result)
 
 /* ---- one root ------------------------------------------------------------------------------- */
 
-static int touch(struct rooting *r, uint32_t node)
+static int rootedtree_touch(struct rooting *r, uint32_t node)
 {
 	uint32_t *touched =
 		array__room(r->touched, r->touched_cnt, &r->touched_cap, sizeof(*touched));
@@ -101,7 +102,7 @@ static int root_add(struct rooting *r, const struct metric_value *v)
 	     node = trie__parent(r->all, node)) {
 		r->total[node] = trie__add(r->total[node], v->value);
 		if (!r->place[node])
-			err = touch(r, node);
+			err = rootedtree_touch(r, node);
 	}
 	return err;
 }
@@ -128,7 +129,7 @@ static int root_place(struct rooting *r, uint32_t node, uint32_t root)
 	uint32_t parent = trie__parent(r->all, node);
 	uint32_t at = parent == TRIE_ROOT ? root : r->place[parent];
 
-	if (at == KEYMAP_NONE || size_of(r->total[node]) < r->least)
+	if (at == KEYMAP_NONE || rootedtree_size_of(r->total[node]) < r->least)
 		return root_drop(r, at, r->total[node]);
 	r->place[node] = trie__child(&r->out->trie, at, trie__function(r->all, node));
 	if (r->place[node] == KEYMAP_NONE)
@@ -170,7 +171,7 @@ static int rooting_run(struct rooting *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->list.cnt; i++)
 		total = trie__add(total, r->list.rows[i].value);
-	r->least = size_of(total) / PART_MIN + 1;
+	r->least = rootedtree_size_of(total) / PART_MIN + 1;
 	qsort(r->list.rows, r->list.cnt, sizeof(*r->list.rows), compare_labels);
 	for (size_t i = 0; i < r->list.cnt && !err; i++) {
 		err = root_add(r, &r->list.rows[i]);

@@ -4,7 +4,7 @@
 #ifndef STACKSEXPORT_WEB_ROOTEDTREE_H
 #define STACKSEXPORT_WEB_ROOTEDTREE_H
 
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 struct rooted_tree {
 	struct trie trie;

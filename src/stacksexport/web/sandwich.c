@@ -7,7 +7,7 @@
 #include "stacksexport/web/answers.h"
 #include "stacksexport/web/flame.h"
 #include "stacksexport/web/jsonout.h"
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 #define SANDWICH_NODES_MAX 20000
 
@@ -114,7 +114,7 @@ static int sandwich_show(struct sandwich *s, const struct metric_shape *shape, s
 	return err;
 }
 
-static uint32_t find_function(const struct web_request *r)
+static uint32_t sandwich_find_function(const struct web_request *r)
 {
 	const char *name = query_params__find(&r->params, "name");
 	const char *module = query_params__find(&r->params, "module");
@@ -132,7 +132,7 @@ static int sandwich_of_rows(struct web_request *r, const struct metric *m,
 	struct model *model = &r->view->model;
 	struct metric_shape shape = { model, m, model__tree(model, o), SHAPE_FULL, true };
 	struct metric_sums sums = { 0 };
-	struct sandwich s = { .function = find_function(r) };
+	struct sandwich s = { .function = sandwich_find_function(r) };
 	int err = shape.tree ? metric__sum(&shape, rows, &sums) : -ENOMEM;
 
 	if (!err) {

@@ -62,7 +62,7 @@ static bool is_own_host(const struct server *s, const char *host)
 
 /* Returns false for requests through another host name (DNS rebinding), and for those of scripts
  * of other pages. */
-static bool is_from_here(const struct exchange *e)
+static bool server_is_from_here(const struct exchange *e)
 {
 	const char *host = MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Host");
 	const char *origin = MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Origin");
@@ -111,8 +111,8 @@ static enum MHD_Result send_json(const struct exchange *e, unsigned status, stru
 	return send_response(e, status, response, "application/json");
 }
 
-static enum MHD_Result send_error(const struct exchange *e, unsigned status, const char *text,
-				  size_t sz)
+static enum MHD_Result server_send_error(const struct exchange *e, unsigned status,
+					 const char *text, size_t sz)
 {
 	struct buf json = { 0 };
 
@@ -123,9 +123,9 @@ static enum MHD_Result send_error(const struct exchange *e, unsigned status, con
 	return send_json(e, status, &json);
 }
 
-static enum MHD_Result refuse(const struct exchange *e, unsigned status, const char *text)
+static enum MHD_Result server_refuse(const struct exchange *e, unsigned status, const char *text)
 {
-	return send_error(e, status, text, strlen(text));
+	return server_send_error(e, status, text, strlen(text));
 }
 
 static enum MHD_Result send_asset(const struct exchange *e, const char *path)
@@ -133,7 +133,7 @@ static enum MHD_Result send_asset(const struct exchange *e, const char *path)
 	const struct asset *asset = asset__find(*path ? path : "index.html");
 
 	if (!asset)
-		return refuse(e, 404, "there is no such page");
+		return server_refuse(e, 404, "there is no such page");
 	return send_response(e, 200,
 			     MHD_create_response_from_buffer((size_t)(asset->end - asset->data),
 							     (void *)asset->data,
@@ -141,7 +141,7 @@ static enum MHD_Result send_asset(const struct exchange *e, const char *path)
 			     asset__type(asset));
 }
 
-static enum MHD_Result send_answer(struct exchange *e, const struct endpoint *endpoint)
+static enum MHD_Result server_send_answer(struct exchange *e, const struct endpoint *endpoint)
 {
 	struct web_request *r = &e->request;
 	struct answer a = { 0 };
@@ -154,7 +154,8 @@ static enum MHD_Result send_answer(struct exchange *e, const struct endpoint *en
 	if (a.status == 200) {
 		sent = send_json(e, 200, &a.json);
 	} else {
-		sent = send_error(e, (unsigned)a.status, (const char *)a.error.data, a.error.sz);
+		sent = server_send_error(e, (unsigned)a.status, (const char *)a.error.data,
+					 a.error.sz);
 		buf__free(&a.json);
 	}
 	buf__free(&a.error);
@@ -182,37 +183,37 @@ static enum MHD_Result answer_api(struct exchange *e, const char *name, bool is_
 	const struct endpoint *endpoint = endpoint__find(name);
 
 	if (!endpoint)
-		return refuse(e, 404, "there is no such request");
+		return server_refuse(e, 404, "there is no such request");
 	if (endpoint->is_post != is_post)
-		return refuse(e, 405,
-			      endpoint->is_post ? "this request is a POST"
-						: "this request is a GET");
+		return server_refuse(e, 405,
+				     endpoint->is_post ? "this request is a POST"
+						       : "this request is a GET");
 	MHD_get_connection_values_n(e->connection, MHD_GET_ARGUMENT_KIND, take_param, e);
 	if (e->bad_params)
-		return refuse(e, 400, "the parameters are no UTF-8, or too many");
-	return send_answer(e, endpoint);
+		return server_refuse(e, 400, "the parameters are no UTF-8, or too many");
+	return server_send_answer(e, endpoint);
 }
 
-static enum MHD_Result answer(struct exchange *e, const char *url, const char *method)
+static enum MHD_Result server_answer(struct exchange *e, const char *url, const char *method)
 {
 	const char *path = path_below_token(e->server, url);
 	bool is_post = strcmp(method, "POST") == 0;
 
-	if (!is_from_here(e))
-		return refuse(e, 403, "this server answers only its own page");
+	if (!server_is_from_here(e))
+		return server_refuse(e, 403, "this server answers only its own page");
 	if (!path)
-		return refuse(e, 404, "the address is not complete: it has a token in it");
+		return server_refuse(e, 404, "the address is not complete: it has a token in it");
 	if (!is_post && strcmp(method, "GET") != 0)
-		return refuse(e, 405, "only GET and POST are known");
+		return server_refuse(e, 405, "only GET and POST are known");
 	if (e->too_large)
-		return refuse(e, 413, "the request is too large");
+		return server_refuse(e, 413, "the request is too large");
 	if (strncmp(path, "api/", 4) == 0)
 		return answer_api(e, path + 4, is_post);
-	return is_post ? refuse(e, 405, "a page is read by GET") : send_asset(e, path);
+	return is_post ? server_refuse(e, 405, "a page is read by GET") : send_asset(e, path);
 }
 
 /* Reads the rest of a body that is too large, so that the client reads the answer. */
-static void take_body(struct exchange *e, const char *data, size_t sz)
+static void server_take_body(struct exchange *e, const char *data, size_t sz)
 {
 	if (e->too_large || e->body.sz + sz > BODY_MAX)
 		e->too_large = true;
@@ -220,9 +221,9 @@ static void take_body(struct exchange *e, const char *data, size_t sz)
 		buf__append(&e->body, data, sz);
 }
 
-static enum MHD_Result on_request(void *server, struct MHD_Connection *connection, const char *url,
-				  const char *method, const char *version, const char *data,
-				  size_t *sz, void **state)
+static enum MHD_Result server_on_request(void *server, struct MHD_Connection *connection,
+					 const char *url, const char *method, const char *version,
+					 const char *data, size_t *sz, void **state)
 {
 	struct exchange *e = *state;
 
@@ -238,16 +239,16 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *connectio
 		return MHD_YES;
 	}
 	if (*sz) {
-		take_body(e, data, *sz);
+		server_take_body(e, data, *sz);
 		*sz = 0;
 		return MHD_YES;
 	}
 	buf__u8(&e->body, 0);
-	return buf__err(&e->body) ? MHD_NO : answer(e, url, method);
+	return buf__err(&e->body) ? MHD_NO : server_answer(e, url, method);
 }
 
-static void on_end(void *server, struct MHD_Connection *connection, void **state,
-		   enum MHD_RequestTerminationCode code)
+static void server_on_end(void *server, struct MHD_Connection *connection, void **state,
+			  enum MHD_RequestTerminationCode code)
 {
 	struct exchange *e = *state;
 
@@ -285,8 +286,8 @@ int server__start(struct server *s, struct view *view)
 		s->daemon = MHD_start_daemon(
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 				MHD_USE_POLL,
-			0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &address,
-			MHD_OPTION_NOTIFY_COMPLETED, on_end, s, MHD_OPTION_CONNECTION_LIMIT,
+			0, NULL, NULL, server_on_request, s, MHD_OPTION_SOCK_ADDR, &address,
+			MHD_OPTION_NOTIFY_COMPLETED, server_on_end, s, MHD_OPTION_CONNECTION_LIMIT,
 			CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX, MHD_OPTION_END);
 	if (s->daemon)

@@ -113,7 +113,7 @@ int sides__list(struct sides *s, const struct metric_shape *shape)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-static int compare_all(struct comparison *c, struct bootstrap *b, const struct side_series *s)
+static int sides_compare_all(struct comparison *c, struct bootstrap *b, const struct side_series *s)
 {
 	int err = bootstrap__init(b, SIDE_SLICE_CNT, SIDE_SLICE_CNT);
 
@@ -136,7 +136,7 @@ int comparison__make(struct comparison *c, const struct side_series *s)
 	*c = (struct comparison){ calloc(s->cnt + 1, sizeof(*c->results)),
 				  calloc(s->cnt + 1, sizeof(*c->significant)) };
 	if (b && c->results && c->significant)
-		err = compare_all(c, b, s);
+		err = sides_compare_all(c, b, s);
 	free(b);
 	return err;
 }

@@ -11,14 +11,14 @@
 #define SLICES_MAX 1000
 
 /* Returns the place of a node, or of its nearest caller that was not dropped. */
-static uint32_t place_of(const struct flame *f, uint32_t node)
+static uint32_t slices_place_of(const struct flame *f, uint32_t node)
 {
 	while (f->place[node] == KEYMAP_NONE)
 		node = trie__parent(f->trie, node);
 	return f->place[node];
 }
 
-static void add_to(int64_t *sum, int64_t value)
+static void slices_add_to(int64_t *sum, int64_t value)
 {
 	*sum = trie__add(*sum, value);
 }
@@ -34,7 +34,8 @@ int slices__init(struct slices *s, const struct flame *f, const struct metric_li
 		const struct metric_value *v = &list->rows[i];
 
 		if (v->label && v->label <= cnt)
-			add_to(&s->values[place_of(f, v->node) * cnt + v->label - 1], v->value);
+			slices_add_to(&s->values[slices_place_of(f, v->node) * cnt + v->label - 1],
+				      v->value);
 	}
 	return 0;
 }
@@ -51,7 +52,8 @@ void slices__sum(struct slices *s, const struct flame *f)
 		size_t parent = f->place[trie__parent(f->trie, f->kept[node])];
 
 		for (size_t i = 0; i < s->cnt; i++)
-			add_to(&s->values[parent * s->cnt + i], s->values[node * s->cnt + i]);
+			slices_add_to(&s->values[parent * s->cnt + i],
+				      s->values[node * s->cnt + i]);
 	}
 }
 
@@ -80,7 +82,7 @@ int slices__total(const struct metric_list *list, const struct trie *trie, struc
 
 enum slice_field { SLICE_NODE, SLICE_SLICE, SLICE_VALUE };
 
-static void show_field(const struct slices *s, enum slice_field field, struct buf *out)
+static void slices_show_field(const struct slices *s, enum slice_field field, struct buf *out)
 {
 	json_out__open(out, '[');
 	for (size_t node = 0; node < s->node_cnt; node++)
@@ -101,11 +103,11 @@ static void slices_show(const struct slices *s, int64_t width_ns, struct buf *ou
 	json_out__open(out, '{');
 	json_out__key_int(out, "ns", width_ns);
 	json_out__key(out, "node");
-	show_field(s, SLICE_NODE, out);
+	slices_show_field(s, SLICE_NODE, out);
 	json_out__key(out, "slice");
-	show_field(s, SLICE_SLICE, out);
+	slices_show_field(s, SLICE_SLICE, out);
 	json_out__key(out, "value");
-	show_field(s, SLICE_VALUE, out);
+	slices_show_field(s, SLICE_VALUE, out);
 	json_out__close(out, '}');
 }
 

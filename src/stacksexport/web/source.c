@@ -127,24 +127,24 @@ static bool bind_params(duckdb_prepared_statement prepared, const struct query_p
 	return good;
 }
 
-static int run_failed(struct buf *error, const char *words)
+static int source_run_failed(struct buf *error, const char *words)
 {
 	buf__reset(error);
 	buf__str(error, words ? words : "out of memory");
 	return db__is_interrupt(words) ? -EINTR : -EINVAL;
 }
 
-static int run_on(struct db *db, const struct source_query *q, const char *sql, duckdb_result *out,
-		  struct buf *error)
+static int source_run_on(struct db *db, const struct source_query *q, const char *sql,
+			 duckdb_result *out, struct buf *error)
 {
 	duckdb_prepared_statement prepared = NULL;
 	int err = 0;
 
 	if (duckdb_prepare(db->connection, sql, &prepared) != DuckDBSuccess ||
 	    !bind_params(prepared, q->params))
-		err = run_failed(error, duckdb_prepare_error(prepared));
+		err = source_run_failed(error, duckdb_prepare_error(prepared));
 	else if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
-		err = run_failed(error, duckdb_result_error(out));
+		err = source_run_failed(error, duckdb_result_error(out));
 	duckdb_destroy_prepare(&prepared);
 	return err;
 }
@@ -162,12 +162,12 @@ int source__run(struct source *s, const struct source_query *q, duckdb_result *o
 	*out = (duckdb_result){ 0 };
 	if ((q->path && !text) || connection_take(s, &db) != 0) {
 		free(text);
-		return run_failed(error, NULL);
+		return source_run_failed(error, NULL);
 	}
 	task.connection = db.connection;
 	running__begin(s->running, &task);
 	progress__query(db.connection);
-	err = run_on(&db, q, text ? text : q->sql, out, error);
+	err = source_run_on(&db, q, text ? text : q->sql, out, error);
 	progress__query(NULL);
 	running__end(s->running, &task);
 	connection_give_back(s, &db);

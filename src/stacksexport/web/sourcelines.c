@@ -36,14 +36,14 @@ struct source_view {
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-struct found_line {
+struct sourcelines_line {
 	char *file;
 	int number;
 };
 
-static void take_line(const struct line *line, void *arg)
+static void sourcelines_take_line(const struct line *line, void *arg)
 {
-	struct found_line *found = arg;
+	struct sourcelines_line *found = arg;
 
 	if (line->file && !found->file) {
 		found->file = strdup(line->file);
@@ -51,7 +51,7 @@ static void take_line(const struct line *line, void *arg)
 	}
 }
 
-static struct source_line *line_at(struct source_view *s, int number)
+static struct source_line *sourcelines_line_at(struct source_view *s, int number)
 {
 	struct source_line *lines;
 
@@ -67,29 +67,31 @@ static struct source_line *line_at(struct source_view *s, int number)
 }
 
 /* Prefers the line of the recording: interpreted functions and those of Go have one. */
-static struct found_line line_of(const struct place_cost *cost, const struct stackset *stacks,
-				 struct lines *lines)
+static struct sourcelines_line line_of(const struct place_cost *cost, const struct stackset *stacks,
+				       struct lines *lines)
 {
-	struct found_line found = { .number = cost->line };
+	struct sourcelines_line found = { .number = cost->line };
 
 	if (cost->line)
 		found.file = strdup(stackset__text(stacks, cost->file).s);
 	else if (lines)
-		lines__at(lines, (struct line_query){ cost->place, false }, take_line, &found);
+		lines__at(lines, (struct line_query){ cost->place, false }, sourcelines_take_line,
+			  &found);
 	return found;
 }
 
 /* Uses the file of the first place: except for inlined code, a function is in one file. */
-static void add_place(struct source_view *s, struct found_line found, const struct place_cost *cost)
+static void sourcelines_add_place(struct source_view *s, struct sourcelines_line found,
+				  const struct place_cost *cost)
 {
 	struct source_line *line = NULL;
 
 	if (found.file && !s->file) {
 		s->file = found.file;
 		found.file = NULL;
-		line = line_at(s, found.number);
+		line = sourcelines_line_at(s, found.number);
 	} else if (found.file && strcmp(found.file, s->file) == 0) {
-		line = line_at(s, found.number);
+		line = sourcelines_line_at(s, found.number);
 	}
 	free(found.file);
 	if (line) {
@@ -98,24 +100,24 @@ static void add_place(struct source_view *s, struct found_line found, const stru
 	}
 }
 
-static int compare_lines(const void *a, const void *b)
+static int sourcelines_compare_lines(const void *a, const void *b)
 {
 	const struct source_line *x = a, *y = b;
 
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void find_lines(struct source_view *s, struct model *m)
+static void sourcelines_find_lines(struct source_view *s, struct model *m)
 {
 	struct lines *lines = binaries__lines(m->binaries, s->path.s, s->build_id.s);
 
 	for (uint32_t i = 0; i < s->costs.places.cnt; i++) {
 		const struct place_cost *cost = &s->costs.costs[i];
 
-		add_place(s, line_of(cost, m->stacks, lines), cost);
+		sourcelines_add_place(s, line_of(cost, m->stacks, lines), cost);
 	}
 	if (s->line_cnt)
-		qsort(s->lines, s->line_cnt, sizeof(*s->lines), compare_lines);
+		qsort(s->lines, s->line_cnt, sizeof(*s->lines), sourcelines_compare_lines);
 }
 
 /* Reads only regular files of a bounded size, because a debug file may name any path. */
@@ -148,7 +150,7 @@ struct shown_line {
 	int64_t self, total;
 };
 
-static void show_line(const struct shown_line *l, struct buf *out)
+static void sourcelines_show_line(const struct shown_line *l, struct buf *out)
 {
 	json_out__open(out, '{');
 	json_out__key_text(out, "n", l->name);
@@ -171,7 +173,7 @@ static void show_numbered(const struct source_view *s, int number, struct frame_
 			line.total = s->lines[i].total;
 		}
 	snprintf(name, sizeof(name), "%d", number);
-	show_line(&line, out);
+	sourcelines_show_line(&line, out);
 }
 
 static void show_source(const struct source_view *s, const char *text, size_t sz, struct buf *out)
@@ -226,14 +228,14 @@ static void show_instructions(const struct source_view *s, const struct buf *tex
 		more = instruction__next(&next, &at, end);
 		snprintf(name, sizeof(name), "+0x%" PRIx64, now.address - s->costs.start);
 		add_costs(s, now.address, more ? next.address : now.address + LAST_INSN, &line);
-		show_line(&line, out);
+		sourcelines_show_line(&line, out);
 		now = next;
 	}
 	json_out__close(out, ']');
 }
 
 /* Disassembles from the start of the function to its last place that is on a stack. */
-static struct disassembly_range range_of(const struct source_view *s)
+static struct disassembly_range sourcelines_range_of(const struct source_view *s)
 {
 	struct disassembly_range r = { s->path.s, s->costs.start, s->costs.start + 1 };
 
@@ -246,7 +248,7 @@ static struct disassembly_range range_of(const struct source_view *s)
 	return r;
 }
 
-static bool is_same_file(const struct source_view *s)
+static bool sourcelines_is_same_file(const struct source_view *s)
 {
 	char build_id[BUILD_ID_HEX_SZ];
 
@@ -266,9 +268,9 @@ static void show_none(const char *note, struct buf *out)
 
 static void show_disassembly(const struct source_view *s, struct buf *out)
 {
-	struct disassembly_range range = range_of(s);
+	struct disassembly_range range = sourcelines_range_of(s);
 	struct buf text = { 0 };
-	int err = is_same_file(s) ? disassembly__read(&range, &text) : -ESTALE;
+	int err = sourcelines_is_same_file(s) ? disassembly__read(&range, &text) : -ESTALE;
 
 	if (err == -ESTALE) {
 		show_none("the file of this function is not on this machine", out);
@@ -304,7 +306,7 @@ static int source_find(struct source_view *s, struct web_request *r, struct metr
 		return err;
 	s->path = stackset__text(m->stacks, s->costs.path);
 	s->build_id = stackset__text(m->stacks, s->costs.build_id);
-	find_lines(s, m);
+	sourcelines_find_lines(s, m);
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 static const char *const folders[] = { "tables", "pprof", "traceview" };
 
 /* Appends the first lines of a query, without their dashes. */
-static void show_head(const char *sql, struct buf *out)
+static void sqlanswer_show_head(const char *sql, struct buf *out)
 {
 	struct buf head = { 0 };
 
@@ -68,7 +68,7 @@ static void show_query(const char *folder, const char *file, struct buf *out)
 		return;
 	json_out__open(out, '{');
 	json_out__key_text(out, "name", name);
-	show_head(sql, out);
+	sqlanswer_show_head(sql, out);
 	show_parameters(sql, out);
 	json_out__close(out, '}');
 	free(sql);
@@ -137,7 +137,7 @@ int query__answer(struct web_request *r, struct answer *a)
 		return answer__fail(a, 404, "there is no such query");
 	json_out__open(&a->json, '{');
 	json_out__key_text(&a->json, "sql", sql);
-	show_head(sql, &a->json);
+	sqlanswer_show_head(sql, &a->json);
 	json_out__close(&a->json, '}');
 	free(sql);
 	return 0;
@@ -158,7 +158,7 @@ static void sql_request_free(struct sql_request *q)
 	free(q->build_id);
 }
 
-static char *text_at(duckdb_data_chunk chunk, idx_t column)
+static char *sqlanswer_text_at(duckdb_data_chunk chunk, idx_t column)
 {
 	struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, column));
 	size_t sz;
@@ -167,7 +167,7 @@ static char *text_at(duckdb_data_chunk chunk, idx_t column)
 	return s ? strndup(s, sz) : NULL;
 }
 
-static int64_t limit_at(duckdb_data_chunk chunk, idx_t column)
+static int64_t sqlanswer_limit_at(duckdb_data_chunk chunk, idx_t column)
 {
 	struct cells c = cells__on(duckdb_data_chunk_get_vector(chunk, column));
 	int64_t limit = cells__is_null(&c, 0) ? ROWS_MAX : cells__int(&c, 0);
@@ -187,10 +187,10 @@ static int sql_request_read(struct web_request *r, struct sql_request *q, struct
 	if (!err)
 		chunk = duckdb_fetch_chunk(result);
 	if (chunk) {
-		q->sql = text_at(chunk, 0);
-		q->command = text_at(chunk, 1);
-		q->build_id = text_at(chunk, 2);
-		q->limit = limit_at(chunk, 3);
+		q->sql = sqlanswer_text_at(chunk, 0);
+		q->command = sqlanswer_text_at(chunk, 1);
+		q->build_id = sqlanswer_text_at(chunk, 2);
+		q->limit = sqlanswer_limit_at(chunk, 3);
 	}
 	duckdb_destroy_data_chunk(&chunk);
 	duckdb_destroy_result(&result);

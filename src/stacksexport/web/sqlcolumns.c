@@ -35,21 +35,21 @@ static const char *plain_name(duckdb_type type)
 }
 
 /* Returns true for [kstack_id, ustack_id]: only IDs have this type. */
-static bool is_id_list(duckdb_logical_type type)
+static bool sqlcolumns_is_id_list(duckdb_logical_type type)
 {
 	return cells__element_type(type) == DUCKDB_TYPE_UBIGINT;
 }
 
-static bool is_stack(duckdb_logical_type type)
+static bool sqlcolumns_is_stack(duckdb_logical_type type)
 {
-	return frames__is_stack(type) || parts__is_list(type) || is_id_list(type);
+	return frames__is_stack(type) || parts__is_list(type) || sqlcolumns_is_id_list(type);
 }
 
 static const char *column_cast(duckdb_logical_type type)
 {
 	duckdb_type id = duckdb_get_type_id(type);
 
-	if (plain_name(id) || is_stack(type))
+	if (plain_name(id) || sqlcolumns_is_stack(type))
 		return NULL;
 	return id == DUCKDB_TYPE_DECIMAL ? "DOUBLE" : "VARCHAR";
 }
@@ -78,11 +78,11 @@ int sql_columns__wrap(duckdb_prepared_statement query, const char *sql, struct b
 	return buf__err(out);
 }
 
-static const char *type_name(duckdb_logical_type type)
+static const char *sqlcolumns_type_name(duckdb_logical_type type)
 {
 	duckdb_type id = duckdb_get_type_id(type);
 
-	if (is_stack(type))
+	if (sqlcolumns_is_stack(type))
 		return "STACK";
 	if (id == DUCKDB_TYPE_DECIMAL)
 		return "DECIMAL";
@@ -101,7 +101,7 @@ void sql_columns__show(duckdb_prepared_statement query, struct buf *out)
 
 		json_out__open(out, '{');
 		json_out__key_text(out, "name", name);
-		json_out__key_text(out, "type", type_name(type));
+		json_out__key_text(out, "type", sqlcolumns_type_name(type));
 		json_out__close(out, '}');
 		duckdb_destroy_logical_type(&type);
 		duckdb_free((void *)name);
@@ -118,23 +118,23 @@ struct stack_names {
 	size_t cnt;
 };
 
-static void names_add(struct stack_names *n, const char *s, size_t sz)
+static void sqlcolumns_names_add(struct stack_names *n, const char *s, size_t sz)
 {
 	if (n->cnt++ < FRAMES_MAX)
 		json_out__text(n->out, s ? s : "", sz);
 }
 
-static void take_frame(const struct named_frame *f, void *arg)
+static void sqlcolumns_take_frame(const struct named_frame *f, void *arg)
 {
 	struct stack_names *n = arg;
 	struct buf name = { 0 };
 
 	named_frame__append(&name, f);
-	names_add(n, (const char *)name.data, name.sz);
+	sqlcolumns_names_add(n, (const char *)name.data, name.sz);
 	buf__free(&name);
 }
 
-static void add_stack(struct stack_names *n, uint64_t id, bool reversed)
+static void sqlcolumns_add_stack(struct stack_names *n, uint64_t id, bool reversed)
 {
 	const struct stackset *s = n->model->stacks;
 	const uint32_t *frames;
@@ -143,34 +143,34 @@ static void add_stack(struct stack_names *n, uint64_t id, bool reversed)
 	pthread_mutex_lock(&n->model->lock);
 	frames = stackset__find(s, id, &cnt);
 	for (size_t i = 0; i < cnt; i++) {
-		const struct stack_frame *frame =
+		const struct model_frame *frame =
 			stackset__frame_at(s, frames[reversed ? cnt - 1 - i : i]);
 		struct frame_text name =
 			stackset__text(s, stackset__function(s, frame->function)->name);
 
-		names_add(n, name.s, name.sz);
+		sqlcolumns_names_add(n, name.s, name.sz);
 	}
 	pthread_mutex_unlock(&n->model->lock);
 }
 
-static void add_frames(struct stack_names *n, duckdb_vector vector, idx_t row)
+static void sqlcolumns_add_frames(struct stack_names *n, duckdb_vector vector, idx_t row)
 {
 	struct frames frames = frames__on(vector);
 
-	frames__each(&frames, row, take_frame, n);
+	frames__each(&frames, row, sqlcolumns_take_frame, n);
 }
 
-static void add_ids(struct stack_names *n, duckdb_vector vector, idx_t row)
+static void sqlcolumns_add_ids(struct stack_names *n, duckdb_vector vector, idx_t row)
 {
 	duckdb_list_entry list = ((duckdb_list_entry *)duckdb_vector_get_data(vector))[row];
 	struct cells ids = cells__on(duckdb_list_vector_get_child(vector));
 
 	for (idx_t i = list.offset; i < list.offset + list.length; i++)
 		if (!cells__is_null(&ids, i))
-			add_stack(n, ((const uint64_t *)ids.data)[i], false);
+			sqlcolumns_add_stack(n, ((const uint64_t *)ids.data)[i], false);
 }
 
-static void add_parts(struct stack_names *n, duckdb_vector vector, idx_t row)
+static void sqlcolumns_add_parts(struct stack_names *n, duckdb_vector vector, idx_t row)
 {
 	duckdb_list_entry list = ((duckdb_list_entry *)duckdb_vector_get_data(vector))[row];
 	struct parts parts = parts__on(vector);
@@ -181,11 +181,11 @@ static void add_parts(struct stack_names *n, duckdb_vector vector, idx_t row)
 		const char *label = cells__str(&f[PART_LABEL], i, &sz);
 
 		if (label)
-			names_add(n, label, sz);
+			sqlcolumns_names_add(n, label, sz);
 		else if (!cells__is_null(&f[PART_STACK_ID], i))
-			add_stack(n, ((const uint64_t *)f[PART_STACK_ID].data)[i],
-				  !cells__is_null(&f[PART_REVERSED], i) &&
-					  ((const bool *)f[PART_REVERSED].data)[i]);
+			sqlcolumns_add_stack(n, ((const uint64_t *)f[PART_STACK_ID].data)[i],
+					     !cells__is_null(&f[PART_REVERSED], i) &&
+						     ((const bool *)f[PART_REVERSED].data)[i]);
 	}
 }
 
@@ -193,9 +193,9 @@ static const struct {
 	bool (*is)(duckdb_logical_type);
 	void (*add)(struct stack_names *, duckdb_vector, idx_t row);
 } stack_forms[] = {
-	{ frames__is_stack, add_frames },
-	{ parts__is_list, add_parts },
-	{ is_id_list, add_ids },
+	{ frames__is_stack, sqlcolumns_add_frames },
+	{ parts__is_list, sqlcolumns_add_parts },
+	{ sqlcolumns_is_id_list, sqlcolumns_add_ids },
 };
 
 /* Returns false if the value is not a stack. */

@@ -17,7 +17,7 @@ static const char *skip_space(const char *s)
 }
 
 /* Takes the word from the text if it comes next. */
-static bool take_word(const char **s, const char *word)
+static bool sqlwords_take_word(const char **s, const char *word)
 {
 	const char *at = skip_space(*s);
 	size_t sz = strlen(word);
@@ -30,12 +30,13 @@ static bool take_word(const char **s, const char *word)
 
 bool sql_words__are_temporary(const char *sql)
 {
-	if (take_word(&sql, "SET"))
-		return take_word(&sql, "VARIABLE");
-	if (!take_word(&sql, "CREATE"))
+	if (sqlwords_take_word(&sql, "SET"))
+		return sqlwords_take_word(&sql, "VARIABLE");
+	if (!sqlwords_take_word(&sql, "CREATE"))
 		return false;
-	if (take_word(&sql, "OR") && !take_word(&sql, "REPLACE"))
+	if (sqlwords_take_word(&sql, "OR") && !sqlwords_take_word(&sql, "REPLACE"))
 		return false;
-	return (take_word(&sql, "TEMP") || take_word(&sql, "TEMPORARY")) &&
-	       (take_word(&sql, "TABLE") || take_word(&sql, "VIEW") || take_word(&sql, "MACRO"));
+	return (sqlwords_take_word(&sql, "TEMP") || sqlwords_take_word(&sql, "TEMPORARY")) &&
+	       (sqlwords_take_word(&sql, "TABLE") || sqlwords_take_word(&sql, "VIEW") ||
+		sqlwords_take_word(&sql, "MACRO"));
 }

@@ -12,7 +12,7 @@
 #define ID_DIGITS 16
 
 /* Finds "sleep_where" for "sleep_stack"; returns false for other names. */
-static bool where_name(const char *name, char out[64])
+static bool stackrows_where_name(const char *name, char out[64])
 {
 	size_t sz = strlen(name), suffix = strlen(SUFFIX);
 
@@ -23,7 +23,7 @@ static bool where_name(const char *name, char out[64])
 	return true;
 }
 
-static bool parse_id(const char *text, uint64_t *id)
+static bool stackrows_parse_id(const char *text, uint64_t *id)
 {
 	char digits[ID_DIGITS + 1], *end;
 
@@ -36,7 +36,8 @@ static bool parse_id(const char *text, uint64_t *id)
 bool stack_ids__parse(struct stack_ids *s, const char *text, size_t sz)
 {
 	*s = (struct stack_ids){ 0 };
-	while (sz >= ID_DIGITS && s->cnt < STACK_IDS_MAX && parse_id(text, &s->ids[s->cnt])) {
+	while (sz >= ID_DIGITS && s->cnt < STACK_IDS_MAX &&
+	       stackrows_parse_id(text, &s->ids[s->cnt])) {
 		s->cnt++;
 		text += ID_DIGITS;
 		sz -= ID_DIGITS;
@@ -65,7 +66,7 @@ static struct frame_text waits_in(const struct stackset *s, const struct stack_i
 	return stackset__text(s, stackset__function(s, function)->name);
 }
 
-static void show_where(struct model *m, duckdb_vector vector, idx_t row, struct buf *out)
+static void stackrows_show_where(struct model *m, duckdb_vector vector, idx_t row, struct buf *out)
 {
 	struct cells c = cells__on(vector);
 	struct stack_ids ids;
@@ -80,13 +81,13 @@ static void show_where(struct model *m, duckdb_vector vector, idx_t row, struct 
 	pthread_mutex_unlock(&m->lock);
 }
 
-struct stack_row {
+struct stackrows_row {
 	struct model *model;
 	duckdb_result *result;
 	duckdb_data_chunk chunk;
 };
 
-static void show_row(const struct stack_row *s, idx_t row, struct buf *out)
+static void stackrows_show_row(const struct stackrows_row *s, idx_t row, struct buf *out)
 {
 	json_out__open(out, '{');
 	for (idx_t i = 0; i < duckdb_column_count(s->result); i++) {
@@ -97,9 +98,9 @@ static void show_row(const struct stack_row *s, idx_t row, struct buf *out)
 		json_out__key(out, name);
 		json_out__cell(out, vector, row);
 		if (duckdb_column_type(s->result, i) == DUCKDB_TYPE_VARCHAR &&
-		    where_name(name, where)) {
+		    stackrows_where_name(name, where)) {
 			json_out__key(out, where);
-			show_where(s->model, vector, row, out);
+			stackrows_show_where(s->model, vector, row, out);
 		}
 	}
 	json_out__close(out, '}');
@@ -115,8 +116,9 @@ int stack_rows__show(struct web_request *r, const char *path, struct answer *a)
 		json_out__open(&a->json, '[');
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
-			show_row(&(struct stack_row){ &r->view->model, &result, chunk }, row,
-				 &a->json);
+			stackrows_show_row(
+				&(struct stackrows_row){ &r->view->model, &result, chunk }, row,
+				&a->json);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	if (!err)

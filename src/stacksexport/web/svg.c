@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 #define WIDTH	    1200.0
 #define MARGIN	    10.0
@@ -52,7 +52,7 @@ static void svg_text(struct buf *out, const char *s, size_t sz)
 	buf__free(&clean);
 }
 
-static struct frame_text name_of(const struct svg *s, uint32_t node, enum frame_kind *kind)
+static struct frame_text svg_name_of(const struct svg *s, uint32_t node, enum frame_kind *kind)
 {
 	static const struct frame_text all = { "all", 3 };
 	const struct function *f;
@@ -119,7 +119,7 @@ static void svg_frame(const struct svg *s, uint32_t i)
 	double width = width_of(s, node), all = (double)s->flame->total[TRIE_ROOT];
 	double y = HEAD + ROW_HEIGHT * (s->depth_max - s->depth[i]);
 	enum frame_kind kind;
-	struct frame_text name = name_of(s, node, &kind);
+	struct frame_text name = svg_name_of(s, node, &kind);
 
 	if (width < LEAST)
 		return;

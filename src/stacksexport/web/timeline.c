@@ -46,7 +46,7 @@ static const struct lane_kind kinds[] = {
 #define KIND_CPU  0
 #define CPU_CHILD "cpu/"
 
-struct lane {
+struct timeline_lane {
 	const struct lane_kind *kind;
 	int64_t label;	     /* number of a child */
 	char *parent, *text; /* of a child: the ID of its parent, its name; NULL: no child */
@@ -58,19 +58,20 @@ struct lane {
 struct timeline {
 	struct web_request *request;
 	int64_t width_ns, cnt;
-	struct lane lanes[LANES_MAX];
+	struct timeline_lane lanes[LANES_MAX];
 	size_t lane_cnt, child_begin; /* child_begin: the first child of the latest parent */
 	const char *parent;	      /* of the children that are being added */
 	char width[24];
 };
 
-static struct lane *timeline_add(struct timeline *t, const struct lane_kind *kind, int64_t label)
+static struct timeline_lane *timeline_add(struct timeline *t, const struct lane_kind *kind,
+					  int64_t label)
 {
-	struct lane *lane = &t->lanes[t->lane_cnt];
+	struct timeline_lane *lane = &t->lanes[t->lane_cnt];
 
 	if (t->lane_cnt == LANES_MAX)
 		return NULL;
-	*lane = (struct lane){ .kind = kind, .label = label };
+	*lane = (struct timeline_lane){ .kind = kind, .label = label };
 	lane->values = calloc((size_t)t->cnt, sizeof(double));
 	lane->numbers = calloc((size_t)t->cnt, sizeof(double));
 	t->lane_cnt++;
@@ -88,7 +89,7 @@ static void timeline_free(struct timeline *t)
 }
 
 /* Returns the lane of a kind, which is added when its first value arrives. */
-static struct lane *timeline_lane(struct timeline *t, const struct lane_kind *kind)
+static struct timeline_lane *timeline_lane(struct timeline *t, const struct lane_kind *kind)
 {
 	for (size_t i = 0; i < t->lane_cnt; i++)
 		if (t->lanes[i].kind == kind && !t->lanes[i].text)
@@ -97,7 +98,7 @@ static struct lane *timeline_lane(struct timeline *t, const struct lane_kind *ki
 }
 
 /* Returns NULL if there is no such child of the latest parent. */
-static struct lane *timeline_child(struct timeline *t, int64_t label)
+static struct timeline_lane *timeline_child(struct timeline *t, int64_t label)
 {
 	for (size_t i = t->child_begin; i < t->lane_cnt; i++)
 		if (t->lanes[i].label == label)
@@ -114,7 +115,7 @@ static const struct lane_kind *kind_of_metric(int64_t metric)
 }
 
 /* Finds the kind by the last part of its ID. */
-static const struct lane_kind *kind_of_name(const char *name, size_t sz)
+static const struct lane_kind *timeline_kind_of_name(const char *name, size_t sz)
 {
 	for (size_t i = 0; i < KIND_CNT; i++) {
 		const char *slash = strchr(kinds[i].id, '/'),
@@ -138,18 +139,18 @@ static double double_at(const struct cells *c, idx_t row)
 }
 
 /* The columns are metric, bucket, value. */
-static void take_sum(struct timeline *t, const struct cells *c, idx_t row)
+static void timeline_take_sum(struct timeline *t, const struct cells *c, idx_t row)
 {
 	const struct lane_kind *kind = kind_of_metric(cells__int(&c[0], row));
-	struct lane *lane = kind ? timeline_lane(t, kind) : NULL;
+	struct timeline_lane *lane = kind ? timeline_lane(t, kind) : NULL;
 	int64_t bucket = cells__int(&c[1], row);
 
 	if (lane && bucket >= 0 && bucket < t->cnt)
 		lane->values[bucket] += double_at(&c[2], row);
 }
 
-static void lane_add_edges(struct lane *lane, const struct timeline *t, const struct cells *c,
-			   idx_t row)
+static void lane_add_edges(struct timeline_lane *lane, const struct timeline *t,
+			   const struct cells *c, idx_t row)
 {
 	int64_t bucket = cells__int(&c[2], row);
 
@@ -164,7 +165,7 @@ static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
 {
 	size_t sz;
 	const char *name = cells__str(&c[0], row, &sz);
-	const struct lane_kind *kind = name ? kind_of_name(name, sz) : NULL;
+	const struct lane_kind *kind = name ? timeline_kind_of_name(name, sz) : NULL;
 
 	lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
 }
@@ -176,9 +177,9 @@ static void take_child(struct timeline *t, const struct cells *c, idx_t row)
 }
 
 /* The columns are label, text, total. */
-static void take_largest(struct timeline *t, const struct cells *c, idx_t row)
+static void timeline_take_largest(struct timeline *t, const struct cells *c, idx_t row)
 {
-	struct lane *lane = timeline_add(t, &kinds[KIND_CPU], cells__int(&c[0], row));
+	struct timeline_lane *lane = timeline_add(t, &kinds[KIND_CPU], cells__int(&c[0], row));
 	size_t sz;
 	const char *text = cells__str(&c[1], row, &sz);
 
@@ -209,7 +210,7 @@ static int timeline_rows(struct timeline *t, const char *path, timeline_fn *take
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static void lane_finish(struct lane *lane, const struct timeline *t)
+static void lane_finish(struct timeline_lane *lane, const struct timeline *t)
 {
 	double width = (double)t->width_ns, level = 0;
 
@@ -229,7 +230,7 @@ static void lane_finish(struct lane *lane, const struct timeline *t)
 }
 
 /* Appends "cpu/postgres": the parent's ID, and the name of the child. */
-static void show_id(const struct lane *lane, struct buf *out)
+static void timeline_show_id(const struct timeline_lane *lane, struct buf *out)
 {
 	struct buf id = { 0 };
 
@@ -242,10 +243,10 @@ static void show_id(const struct lane *lane, struct buf *out)
 	buf__free(&id);
 }
 
-static void lane_show(const struct lane *lane, const struct timeline *t, struct buf *out)
+static void lane_show(const struct timeline_lane *lane, const struct timeline *t, struct buf *out)
 {
 	json_out__open(out, '{');
-	show_id(lane, out);
+	timeline_show_id(lane, out);
 	json_out__key_text(out, "parent", lane->parent);
 	json_out__key_text(out, "label", lane->text ? lane->text : lane->kind->label);
 	json_out__key_text(out, "unit", lane->kind->unit);
@@ -299,7 +300,7 @@ static int timeline_children(struct timeline *t, const char *parent, const char 
 	t->parent = parent;
 	t->child_begin = t->lane_cnt;
 	query_params__set(&t->request->params, "root", root);
-	err = timeline_rows(t, "sql/view/timeline_largest.sql", take_largest, a);
+	err = timeline_rows(t, "sql/view/timeline_largest.sql", timeline_take_largest, a);
 	query_params__set(&t->request->params, "metric", "1");
 	return err ? err : timeline_rows(t, "sql/view/timeline_open.sql", take_child, a);
 }
@@ -331,7 +332,7 @@ static int timeline_read(struct timeline *t, struct answer *a)
 {
 	const char *expand = query_params__find(&t->request->params, "expand");
 	char *lanes = expand ? strdup(expand) : NULL;
-	int err = timeline_rows(t, "sql/view/timeline_sums.sql", take_sum, a);
+	int err = timeline_rows(t, "sql/view/timeline_sums.sql", timeline_take_sum, a);
 
 	if (!err)
 		err = timeline_rows(t, "sql/view/timeline_open.sql", take_edges, a);

@@ -76,7 +76,7 @@ static int select_time(struct web_request *r, const char *name, int64_t otherwis
 	return query_params__set(&r->params, name, text);
 }
 
-static bool has_number(const struct query_params *p, const char *name)
+static bool view_has_number(const struct query_params *p, const char *name)
 {
 	int64_t n = 0;
 
@@ -93,7 +93,7 @@ int view__select(struct web_request *r, struct answer *a)
 	if (select_time(r, "from", r->source->begins_ns, r->from) != 0 ||
 	    select_time(r, "to", r->source->ends_ns + 1, r->to) != 0)
 		return answer__fail(a, 400, "from and to are integers: ns since the beginning");
-	if (!has_number(&r->params, "tgid") || !has_number(&r->params, "pid"))
+	if (!view_has_number(&r->params, "tgid") || !view_has_number(&r->params, "pid"))
 		return answer__fail(a, 400, "tgid and pid are integers");
 	return 0;
 }

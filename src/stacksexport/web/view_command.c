@@ -39,7 +39,7 @@ static bool open_browser(const char *url)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void say_address(const struct export_options *o, const struct server *s)
+static void view_say_address(const struct export_options *o, const struct server *s)
 {
 	char url[160], host[256] = "";
 
@@ -95,7 +95,7 @@ int view__run(const struct export_options *o)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
 		progress__end(); /* the page shows it from now on */
-		say_address(o, &server);
+		view_say_address(o, &server);
 		sigwait(&signals, &signal);
 	}
 	running__stop(&view.running);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Real samples for tests: processes stopped by ptrace, and their stacks as events. */
-#ifndef UNIT_LIVE_H
-#define UNIT_LIVE_H
+#ifndef UNIT_LIVE_RIG_H
+#define UNIT_LIVE_RIG_H
 
 #include <dirent.h>
 #include <elf.h>

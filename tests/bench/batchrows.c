@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rows ROWS RATE FOLDER FILE…: the collector's work per row, without the kernel, at RATE rows per
- * second. The snapshots of record_snapshots are put into two rings repeatedly, as slices of as many
- * threads as there are files, and become rows of a recording in FOLDER. Prints the CPU time of the
- * thread that reads the rings and of all threads; valgrind --tool=callgrind counts instructions.
+ * batchrows ROWS RATE FOLDER FILE…: the collector's work per row, without the kernel, at RATE rows
+ * per second. The snapshots of record_snapshots are put into two rings repeatedly, as slices of as
+ * many threads as there are files, and become rows of a recording in FOLDER. Prints the CPU time of
+ * the thread that reads the rings and of all threads; valgrind --tool=callgrind counts
+ * instructions.
  */
 #include <linux/bpf.h>
 #include <time.h>
@@ -132,16 +133,16 @@ static void apply(const struct record *r, void *session)
 
 static void open_session(struct bench *b, char *folder)
 {
-	static struct options o; /* keeps pointers to its arguments */
+	static struct collector_options o; /* keeps pointers to its arguments */
 	char probe[] = "switch:u", why[256];
 
-	o = (struct options){ .recording = { .dir = folder,
-					     .owner_uid = geteuid(),
-					     .owner_gid = getegid(),
-					     .rows_per_group = 100000,
-					     .groups_per_file = 10,
-					     .batch_ns = 10000000000,
-					     .compression = "zstd(1)" } };
+	o = (struct collector_options){ .recording = { .dir = folder,
+						       .owner_uid = geteuid(),
+						       .owner_gid = getegid(),
+						       .rows_per_group = 100000,
+						       .groups_per_file = 10,
+						       .batch_ns = 10000000000,
+						       .compression = "zstd(1)" } };
 	o.capture.probe_cnt = (size_t)probes__parse(probe, o.probes, why, sizeof(why));
 	b->recording = recording__new(&o.recording);
 	if (b->recording && census__init(&b->census) == 0)
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	b.round_rows = b.rate / POLLS_PER_S < ROUND_MAX ? b.rate / POLLS_PER_S : ROUND_MAX;
-	log__init("rows", LOG_WARN);
+	log__init("batchrows", LOG_WARN);
 	b.sets = calloc(b.set_cnt, sizeof(*b.sets));
 	b.now_ns = clock_ns(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < b.set_cnt; i++)

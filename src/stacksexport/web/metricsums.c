@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stacksexport/web/metrics.h"
+#include "stacksexport/web/metricsums.h"
 
 #include <errno.h>
 #include <string.h>
@@ -96,8 +96,8 @@ struct metric_queries {
 	const char *samples, *waits, *labels; /* labels: NULL without roots */
 };
 
-static int read_rows(struct web_request *r, const struct metric *m, struct metric_rows *rows,
-		     struct answer *a)
+static int metricsums_read_rows(struct web_request *r, const struct metric *m,
+				struct metric_rows *rows, struct answer *a)
 {
 	const struct metric_queries *queries = rows->queries;
 	int err = 0;
@@ -138,7 +138,7 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 	if (rows->has_roots)
 		queries.labels = "sql/view/labels.sql";
 	rows->queries = &queries;
-	err = read_rows(r, m, rows, a);
+	err = metricsums_read_rows(r, m, rows, a);
 	rows->queries = NULL;
 	return err;
 }
@@ -154,7 +154,7 @@ int metric__read_slices(struct web_request *r, const struct metric *m, struct me
 	int err = await_metric(r, m, a);
 
 	*rows = (struct metric_rows){ .queries = &queries };
-	err = err ? err : read_rows(r, m, rows, a);
+	err = err ? err : metricsums_read_rows(r, m, rows, a);
 	rows->queries = NULL;
 	return err;
 }
@@ -194,7 +194,7 @@ uint32_t weight_state__function(struct model *m, enum weight_state state)
 	return stackset__add_function(m->stacks, names[state], module, FRAME_LABEL);
 }
 
-static uint64_t id_at(const struct cells *c, idx_t row)
+static uint64_t metricsums_id_at(const struct cells *c, idx_t row)
 {
 	return cells__is_null(c, row) ? 0 : ((const uint64_t *)c->data)[row];
 }
@@ -215,8 +215,8 @@ static int summing_give(struct summing *s, const struct metric_value *of_leaf,
 static int summing_add_row(struct summing *s, const struct cells columns[SUM_COLUMNS], idx_t row)
 {
 	struct tree_stack stack = {
-		.ustack = id_at(&columns[SUM_USTACK], row),
-		.kstack = id_at(&columns[SUM_KSTACK], row),
+		.ustack = metricsums_id_at(&columns[SUM_USTACK], row),
+		.kstack = metricsums_id_at(&columns[SUM_KSTACK], row),
 		.shape = s->tree_shape,
 	};
 	struct metric_value v = {
@@ -284,7 +284,7 @@ void metric_list__free(struct metric_list *list)
 	*list = (struct metric_list){ 0 };
 }
 
-static int take_sum(const struct metric_value *v, void *arg)
+static int metricsums_take_sum(const struct metric_value *v, void *arg)
 {
 	struct metric_sums *sums = arg;
 	int err = tree_weights__add(&sums->values, v->node, v->value);
@@ -303,7 +303,7 @@ int metric__sum(const struct metric_shape *shape, struct metric_rows *rows,
 	if (!err)
 		err = tree_weights__fit(&sums->events, trie);
 	if (!err)
-		err = metric__each(shape, rows, take_sum, sums);
+		err = metric__each(shape, rows, metricsums_take_sum, sums);
 	if (!err) /* the tree may have grown */
 		err = tree_weights__fit(&sums->values, trie);
 	return err ? err : tree_weights__fit(&sums->events, trie);

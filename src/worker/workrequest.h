@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A request to a worker. */
-#ifndef WORKER_REQUEST_H
-#define WORKER_REQUEST_H
+#ifndef WORKER_WORKREQUEST_H
+#define WORKER_WORKREQUEST_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What user space tells the programs of the source alloc, and how both choose allocations. */
-#ifndef BPF_ALLOC_H
-#define BPF_ALLOC_H
+#ifndef BPF_ALLOCATIONS_H
+#define BPF_ALLOCATIONS_H
 
 #include <linux/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The values that can be summed up by stack, and the sums. */
-#ifndef STACKSEXPORT_WEB_METRICS_H
-#define STACKSEXPORT_WEB_METRICS_H
+#ifndef STACKSEXPORT_WEB_METRICSUMS_H
+#define STACKSEXPORT_WEB_METRICSUMS_H
 
 #include "stacksexport/web/view.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef BENCH_PAGECACHE_H
-#define BENCH_PAGECACHE_H
+#ifndef BENCH_WARMPAGES_H
+#define BENCH_WARMPAGES_H
 
 #include <stdio.h>
 

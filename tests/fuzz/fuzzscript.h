@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What holds for every function and every run that is read of an interpreter, whatever it has in
  * its memory. */
-#ifndef FUZZ_SCRIPT_H
-#define FUZZ_SCRIPT_H
+#ifndef FUZZ_FUZZSCRIPT_H
+#define FUZZ_FUZZSCRIPT_H
 
 #include "fuzz.h"
 
