@@ -10,6 +10,7 @@
 
 #include "base/jobs.h"
 #include "base/openfiles.h"
+#include "process/process.h"
 #include "process/process_private.h"
 
 static double now_ms(clockid_t clock)
