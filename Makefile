@@ -336,7 +336,7 @@ llvm_is_ours = $(if $(shell $(1) --version 2>/dev/null | grep 'version $(LLVM_VE
 format-check:
 	$(if $(call llvm_is_ours,clang-format),@clang-format --dry-run -Werror $(FORMATTED),@echo "lint: there is no clang-format $(LLVM_VERSION): not run" >&2)
 
-## lint: check formatting, the include rules of the folders, the style of comments, sizes, scripts, and what clang-tidy finds
+## lint: check formatting, the include rules of the folders, the style of comments, sizes, names, scripts, and what clang-tidy finds
 .PHONY: lint lint-source lint-scripts lint-tidy
 lint: format-check lint-source lint-scripts lint-tidy
 
@@ -345,6 +345,7 @@ lint-source:
 	@tools/check-circles bpf $(sort $(dir $(wildcard src/*/*.h src/*/*/*.h)))
 	@tools/check-english
 	@tools/check-sizes
+	@tools/check-names
 
 # Checks what has changed since the last run: a file is checked again when its object was built again.
 TIDY := $(call llvm_is_ours,clang-tidy)
