@@ -40,8 +40,7 @@ int alloc_task__find(struct workers *w, const struct elf_file *f, struct alloc_f
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int alloctask_alloc_answer(struct task *t, const struct remote_file *question,
-				  struct elf_file *f)
+static int alloctask_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
 {
 	struct alloc_functions *found = calloc(1, sizeof(*found));
 
@@ -55,5 +54,5 @@ int alloc_task__run(struct task *t)
 {
 	struct remote_file question;
 
-	return remote_file__answer(t, &question, sizeof(question), alloctask_alloc_answer);
+	return remote_file__answer(t, &question, sizeof(question), alloctask_answer);
 }

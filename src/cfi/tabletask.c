@@ -65,8 +65,7 @@ int table_task__ask(struct workers *w, const struct table_request *r, struct cfi
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int tabletask_table_answer(struct task *t, const struct remote_file *question,
-				  struct elf_file *f)
+static int tabletask_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
 {
 	const struct table_question *q = (const void *)question;
 	struct cfi_table *table;
@@ -87,5 +86,5 @@ int table_task__run(struct task *t)
 {
 	struct table_question q;
 
-	return remote_file__answer(t, &q.file, sizeof(q), tabletask_table_answer);
+	return remote_file__answer(t, &q.file, sizeof(q), tabletask_answer);
 }

@@ -71,7 +71,7 @@ struct collector {
 
 /* Makes rows of everything that happened before now, earliest first. First closes a batch if it is
  * due: what was read the last time has its names by now. */
-static void main_drain(void *arg)
+static void collector_drain(void *arg)
 {
 	struct collector *c = arg;
 	int err = session__tick(c->session, c->drained_ns);
@@ -132,7 +132,7 @@ static void runtime_found(uint64_t ino, const struct capture_runtime *where, voi
 			  strerror(-err));
 }
 
-static void main_look_at(const struct process *p, void *arg)
+static void collector_look_at(const struct process *p, void *arg)
 {
 	runtimes__look(arg, p);
 }
@@ -151,7 +151,7 @@ static int open_runtimes(struct collector *c)
 								.arg = c });
 	if (!c->runtimes)
 		return -errno;
-	process_table__each(c->census.processes, main_look_at, c->runtimes);
+	process_table__each(c->census.processes, collector_look_at, c->runtimes);
 	while (runtimes__is_looking(c->runtimes) && monotonic__ns() < until_ns)
 		jobs__wait(c->census.jobs, RUNTIMES_STEP_NS);
 	return 0;
@@ -174,7 +174,7 @@ static int open_governor(struct collector *c)
 }
 
 /* Loads the programs while the census reads the running processes. */
-static int main_load(struct collector *c)
+static int collector_load(struct collector *c)
 {
 	int err = sideband__enable(c->sideband), census_err;
 
@@ -217,7 +217,7 @@ static int open_session(struct collector *c)
 }
 
 /* Forks the other processes first, because they must not inherit what is opened later. */
-static int main_prepare(struct collector *c)
+static int collector_prepare(struct collector *c)
 {
 	struct collector_options *o = &c->options;
 	struct caller caller = caller__get();
@@ -239,7 +239,7 @@ static int main_prepare(struct collector *c)
 	privileges__check();
 	openfiles__raise();
 	o->capture.workers = c->workers;
-	o->capture.drain = main_drain;
+	o->capture.drain = collector_drain;
 	o->capture.drain_arg = c;
 	o->recording.owner_uid = caller.uid;
 	o->recording.owner_gid = caller.gid;
@@ -252,7 +252,7 @@ static int main_prepare(struct collector *c)
 		return -errno;
 	err = census__init(&c->census);
 	if (!err)
-		err = main_load(c);
+		err = collector_load(c);
 	if (err)
 		return err;
 	c->recording = recording__new(&o->recording);
@@ -275,7 +275,7 @@ static int main_prepare(struct collector *c)
 
 /* Begins to record. The census has the running processes, and the side-band reports later ones, so
  * no process is missed. */
-static int main_begin(struct collector *c)
+static int collector_begin(struct collector *c)
 {
 	int err = 0;
 
@@ -285,12 +285,12 @@ static int main_begin(struct collector *c)
 		err = capture__begin(c->capture, &c->begin_ns);
 	if (err)
 		return err;
-	main_drain(c); /* a reader of the line below then finds the rings empty */
+	collector_drain(c); /* a reader of the line below then finds the rings empty */
 	c->billed_ns = c->begin_ns;
 	if (log__writable(STATUS_WAIT_MS))
 		status__recording(&c->status, recording__dir(c->recording), c->begin_ns);
 	notify__ready(&c->notify);
-	return c->options.command ? launch__go(&c->launch, main_drain, c) : 0;
+	return c->options.command ? launch__go(&c->launch, collector_drain, c) : 0;
 }
 
 /* Returns the time until the rings must be read, or the service manager notified. */
@@ -307,7 +307,7 @@ static uint64_t left_ns(const struct collector *c)
 	return end_ns > now_ns ? end_ns - now_ns : 0;
 }
 
-static void main_reload(struct collector *c)
+static void collector_reload(struct collector *c)
 {
 	const struct reload r = { .options = &c->options,
 				  .recording = c->recording,
@@ -321,13 +321,13 @@ static void main_reload(struct collector *c)
 	reload__options(&r);
 }
 
-static void main_obey(struct collector *c, unsigned signals)
+static void collector_obey(struct collector *c, unsigned signals)
 {
 	bool hangup = signals & SIGNALS_HANGUP;
 
 	c->interrupted |= signals & SIGNALS_INTERRUPT || (hangup && !c->options.has_config);
 	if (hangup && c->options.has_config)
-		main_reload(c);
+		collector_reload(c);
 	if (signals & SIGNALS_TRIGGER)
 		recording__trigger(c->recording);
 }
@@ -339,7 +339,7 @@ static void wait_for_events(struct collector *c)
 	if (why & WAKEUP_RING)
 		capture__woken(c->capture);
 	if (why & WAKEUP_SIGNAL)
-		main_obey(c, signals__read(c->signal_fd));
+		collector_obey(c, signals__read(c->signal_fd));
 }
 
 /* Returns true if no process is left that can be recorded: those of --pid and their descendants. A
@@ -354,7 +354,7 @@ static bool is_deserted(const struct collector *c)
 	return true;
 }
 
-static bool main_over(struct collector *c)
+static bool collector_over(struct collector *c)
 {
 	if (c->err || c->interrupted)
 		return true;
@@ -368,17 +368,17 @@ static bool bill_due(const struct collector *c)
 	return c->options.bill_ns && monotonic__ns() - c->billed_ns >= c->options.bill_ns;
 }
 
-static void main_bill(struct collector *c)
+static void collector_bill(struct collector *c)
 {
 	c->billed_ns = monotonic__ns();
 	status__bill(&c->status, c->capture, c->billed_ns - c->begin_ns);
 }
 
-static void main_record(struct collector *c)
+static void collector_record(struct collector *c)
 {
-	while (!main_over(c)) {
+	while (!collector_over(c)) {
 		wait_for_events(c);
-		main_drain(c);
+		collector_drain(c);
 		memory__tick(c->memory, monotonic__ns());
 		statusfile__tick(c->statusfile, monotonic__ns());
 		metrics__tick(c->metrics, monotonic__ns());
@@ -389,18 +389,18 @@ static void main_record(struct collector *c)
 		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
 		if (bill_due(c) && log__writable(0))
-			main_bill(c);
+			collector_bill(c);
 	}
 }
 
 /* Ends the recording. `begun`: false if the command was not started; then nothing is kept. */
-static int main_end(struct collector *c, bool begun)
+static int collector_end(struct collector *c, bool begun)
 {
 	int err, finish_err;
 
 	notify__stopping(&c->notify);
 	err = capture__end(c->capture, &c->end_ns);
-	main_drain(c);
+	collector_drain(c);
 	session__flush(c->session, c->end_ns);
 	if (!begun)
 		recording__drop_batch(c->recording);
@@ -414,15 +414,15 @@ static int main_end(struct collector *c, bool begun)
 	return err;
 }
 
-static int main_run(struct collector *c)
+static int collector_run(struct collector *c)
 {
-	int err = main_begin(c);
+	int err = collector_begin(c);
 	bool begun = !err;
 
 	if (begun)
-		main_record(c);
+		collector_record(c);
 	if (c->begin_ns) {
-		int end_err = main_end(c, begun);
+		int end_err = collector_end(c, begun);
 
 		err = err ? err : end_err;
 	}
@@ -485,9 +485,9 @@ int main(int argc, char **argv)
 	if (keeper >= 0)
 		c.options.capture.filter.keeper_pid = (uint32_t)getppid();
 	status__init(&c.status, &c.options, &c.notify);
-	err = main_prepare(&c);
+	err = collector_prepare(&c);
 	if (!err)
-		err = main_run(&c);
+		err = collector_run(&c);
 	privileges__advise(err);
 	status = exit_status(&c, err);
 	detached = keeper__detach(c.capture);

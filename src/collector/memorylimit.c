@@ -50,7 +50,7 @@ static size_t lowest_above(const struct hierarchy *h, const char *cgroup)
 }
 
 /* A line of /proc/self/cgroup: "0::/path", "4:memory:/path". */
-static size_t memorylimit_limit_of_line(char *line)
+static size_t memorylimit_of_line(char *line)
 {
 	char *controllers = strchr(line, ':'), *path;
 	size_t lowest = SIZE_MAX;
@@ -73,7 +73,7 @@ size_t memory_limit__of_cgroup(void)
 	char line[PATH_MAX];
 
 	while (f && fgets(line, sizeof(line), f)) {
-		size_t limit = memorylimit_limit_of_line(line);
+		size_t limit = memorylimit_of_line(line);
 
 		lowest = limit < lowest ? limit : lowest;
 	}

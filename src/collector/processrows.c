@@ -157,8 +157,8 @@ static uint32_t processrows_text_id(struct process_rows *p, const char *s, size_
 	return sz ? recording__string(p->recording, s, sz) : 0;
 }
 
-static void processrows_row_fill(struct process_rows *p, const struct seen_process *s,
-				 struct process_row *row)
+static void processrows_fill(struct process_rows *p, const struct seen_process *s,
+			     struct process_row *row)
 {
 	const struct process_facts *f = s->facts;
 	const char *user;
@@ -192,7 +192,7 @@ void process_rows__see(struct process_rows *p, const struct process_row *seen)
 		return;
 	s->generation = generation;
 	processrows_read_facts(p, s, generation);
-	processrows_row_fill(p, s, &row);
+	processrows_fill(p, s, &row);
 	recording__add_process(p->recording, &row);
 }
 

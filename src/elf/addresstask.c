@@ -23,7 +23,7 @@ struct address_answer {
 
 #define CODE_VALUES 2
 
-static size_t addresstask_address_answer_sz(size_t value_cnt)
+static size_t addresstask_answer_sz(size_t value_cnt)
 {
 	return sizeof(uint64_t) * (1 + value_cnt);
 }
@@ -32,7 +32,7 @@ bool address_answer__take(const void *answer, size_t sz, struct address_values *
 {
 	const struct address_answer *a = answer;
 
-	if (!a || to->cnt > ADDRESS_NAMES_MAX || sz != addresstask_address_answer_sz(to->cnt) ||
+	if (!a || to->cnt > ADDRESS_NAMES_MAX || sz != addresstask_answer_sz(to->cnt) ||
 	    a->left > to->left)
 		return false;
 	to->left = a->left;
@@ -40,7 +40,7 @@ bool address_answer__take(const void *answer, size_t sz, struct address_values *
 	return true;
 }
 
-static bool addresstask_address_answer_check(const void *answer, size_t sz, void *values)
+static bool addresstask_answer_check(const void *answer, size_t sz, void *values)
 {
 	return address_answer__take(answer, sz, values);
 }
@@ -65,8 +65,8 @@ static bool address_question_fill(struct address_question *q, const struct symbo
 }
 
 /* Sets `cnt` values. Returns false, with zeros, if there is no answer. */
-static bool addresstask_address_ask(struct symbol_search *s, const struct elf_file *f,
-				    struct address_question *q, uint64_t *values)
+static bool addresstask_ask(struct symbol_search *s, const struct elf_file *f,
+			    struct address_question *q, uint64_t *values)
 {
 	struct address_values to = { q->left, q->value_cnt, values };
 	const struct worker_request request = { .kind = TASK_ADDRESSES,
@@ -75,9 +75,8 @@ static bool addresstask_address_ask(struct symbol_search *s, const struct elf_fi
 						.data = q,
 						.sz = sizeof(*q),
 						.fd = f->fd,
-						.answer_max =
-							addresstask_address_answer_sz(q->value_cnt),
-						.check = addresstask_address_answer_check,
+						.answer_max = addresstask_answer_sz(q->value_cnt),
+						.check = addresstask_answer_check,
 						.arg = &to };
 	void *answer;
 	size_t sz;
@@ -99,9 +98,8 @@ uint64_t address_task__find(struct symbol_search *s, const struct elf_file *f,
 	if (!s->workers)
 		return elf_symbol__find_all(f, names, found, &s->left);
 	memset(found, 0, names->cnt * sizeof(*found));
-	return address_question_fill(&q, s, f, names) && addresstask_address_ask(s, f, &q, found)
-		       ? found[0]
-		       : 0;
+	return address_question_fill(&q, s, f, names) && addresstask_ask(s, f, &q, found) ? found[0]
+											  : 0;
 }
 
 bool address_task__code(struct symbol_search *s, const struct elf_file *f, const char *name,
@@ -117,7 +115,7 @@ bool address_task__code(struct symbol_search *s, const struct elf_file *f, const
 		return false;
 	q.code = true;
 	q.value_cnt = CODE_VALUES;
-	if (!addresstask_address_ask(s, f, &q, values))
+	if (!addresstask_ask(s, f, &q, values))
 		return false;
 	*code = (struct elf_symbol_code){ values[0], values[1] };
 	return code->start < code->end;
@@ -127,7 +125,7 @@ bool address_task__code(struct symbol_search *s, const struct elf_file *f, const
  */
 
 /* Points to the names of a request, and returns their number. */
-static size_t addresstask_address_names(const struct address_question *q, const char **names)
+static size_t addresstask_names(const struct address_question *q, const char **names)
 {
 	size_t cnt = 0;
 
@@ -138,14 +136,14 @@ static size_t addresstask_address_names(const struct address_question *q, const 
 	return cnt;
 }
 
-static int addresstask_address_answer(struct task *t, const struct remote_file *question,
-				      struct elf_file *f)
+static int addresstask_answer(struct task *t, const struct remote_file *question,
+			      struct elf_file *f)
 {
 	const struct address_question *q = (const void *)question;
 	struct address_answer *a = calloc(1, sizeof(*a));
 	const char *names[ADDRESS_NAMES_MAX];
 	struct elf_symbol_code code = { 0 };
-	size_t cnt = addresstask_address_names(q, names), left = q->left;
+	size_t cnt = addresstask_names(q, names), left = q->left;
 
 	if (!a)
 		return -ENOMEM;
@@ -158,7 +156,7 @@ static int addresstask_address_answer(struct task *t, const struct remote_file *
 	}
 	a->left = left;
 	t->answer = a;
-	t->answer_sz = addresstask_address_answer_sz(q->value_cnt);
+	t->answer_sz = addresstask_answer_sz(q->value_cnt);
 	return 0;
 }
 
@@ -166,5 +164,5 @@ int address_task__run(struct task *t)
 {
 	struct address_question q;
 
-	return remote_file__answer(t, &q.file, sizeof(q), addresstask_address_answer);
+	return remote_file__answer(t, &q.file, sizeof(q), addresstask_answer);
 }

@@ -7,7 +7,7 @@
 
 #define VERSION(major, minor) ((major) << 8 | (minor))
 
-#define SINCE_3_2                                                                \
+#define SINCE_3_2                                                                 \
 	[RUBY_THREAD_NATIVE] = 40, [RUBY_THREAD_EC] = 48, [RUBY_BODY_INFO] = 112, \
 	[RUBY_EMBEDDED_TEXT] = 24
 

@@ -43,8 +43,8 @@ static struct definitions *views(const char *const *statements, size_t cnt)
 	return d;
 }
 
-#define VIEWS(...)                                                                                 \
-	views((const char *const[]){ __VA_ARGS__ },                                                \
+#define VIEWS(...)                                  \
+	views((const char *const[]){ __VA_ARGS__ }, \
 	      sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 
 static void what_is_mentioned_is_made_first_and_once(void **state)
@@ -69,11 +69,16 @@ static void literals_that_are_a_name_count(void **state)
 	static const struct {
 		const char *sql, *made;
 	} cases[] = {
-		{ "FROM query_table('rss')", "rss " },	     { "FROM f('a', 'rss')", "rss " },
-		{ "FROM x WHERE kind = 'rss'", "" },	     { "FROM x WHERE kind='rss'", "" },
-		{ "FROM read_parquet('/d/rss.parquet')", "" }, { "FROM p('rss-1')", "" },
-		{ "FROM f($$SELECT 1 FROM rss$$)", "rss " }, { "rss", "rss " },
-		{ "'rss", "" },				     { "", "" },
+		{ "FROM query_table('rss')", "rss " },
+		{ "FROM f('a', 'rss')", "rss " },
+		{ "FROM x WHERE kind = 'rss'", "" },
+		{ "FROM x WHERE kind='rss'", "" },
+		{ "FROM read_parquet('/d/rss.parquet')", "" },
+		{ "FROM p('rss-1')", "" },
+		{ "FROM f($$SELECT 1 FROM rss$$)", "rss " },
+		{ "rss", "rss " },
+		{ "'rss", "" },
+		{ "", "" },
 	};
 
 	(void)state;

@@ -26,8 +26,8 @@ int definitions__keep(struct definitions *, const char *statement);
 typedef int (*definitions_fn)(const char *statement, void *arg);
 
 /* Runs the statements that define what `sql` mentions, and what these mention, each once; all if it
- * asks what there is (SHOW TABLES). Literals that are a name count: query_table('events'). Returns 0
- * or the first error. */
+ * asks what there is (SHOW TABLES). Literals that are a name count: query_table('events'). Returns
+ * 0 or the first error. */
 int definitions__make(struct definitions *, const char *sql, definitions_fn, void *arg);
 
 /* Whether some were not run yet. */

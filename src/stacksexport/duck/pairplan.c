@@ -77,8 +77,8 @@ static void pairplan_forget_key(struct pair_plan *p, uint32_t key)
 }
 
 /* Plans a mark. A mark before the first row belongs to no row. */
-static int pairplan_plan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment,
-			      struct pair_step *s)
+static int pairplan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment,
+			 struct pair_step *s)
 {
 	uint32_t mark;
 
@@ -120,8 +120,7 @@ static void plan_pair(const struct pair_plan *p, uint32_t key, int64_t begin, ui
 	s->from_mark = mark_until(p, k, begin > k->moment ? begin : k->moment);
 }
 
-static void pairplan_plan_row(struct pair_plan *p, uint32_t key, int64_t moment,
-			      struct pair_step *s)
+static void pairplan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct pair_step *s)
 {
 	struct pair_key *k = &p->keys[key];
 
@@ -149,12 +148,12 @@ int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *gi
 	if (key == PAIR_NONE)
 		return -ENOMEM;
 	if (row->is_mark)
-		return pairplan_plan_mark(p, &p->keys[key], row->moment, s);
+		return pairplan_mark(p, &p->keys[key], row->moment, s);
 	plan_pair(p, key, row->begin, given, s);
 	if (row->is_end)
 		pairplan_forget_key(p, key);
 	else
-		pairplan_plan_row(p, key, row->moment, s);
+		pairplan_row(p, key, row->moment, s);
 	return 0;
 }
 

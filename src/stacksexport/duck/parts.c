@@ -58,7 +58,7 @@ static void parts_add_label(struct builder *b, const char *text, size_t sz)
 	builder__frame(b, &f);
 }
 
-static void parts_add_part(const struct parts *v, idx_t at, struct builder *b)
+static void parts_add(const struct parts *v, idx_t at, struct builder *b)
 {
 	const struct cells *reversed = &v->fields[PART_REVERSED];
 	size_t sz;
@@ -76,5 +76,5 @@ void parts__add(const struct parts *v, idx_t row, struct builder *b)
 	duckdb_list_entry list = cells__list(&v->list, row);
 
 	for (idx_t at = list.offset; at < list.offset + list.length; at++)
-		parts_add_part(v, at, b);
+		parts_add(v, at, b);
 }

@@ -22,7 +22,7 @@ int64_t merge_batch__last(const struct merge_batch *b, enum fleet_table table)
 	return b->first_ns > b->last_ns ? 0 : fleet_partition__of(table, b->last_ns);
 }
 
-static int mergeplan_plan_add(struct merge_plan *plan, struct merge_batch *b, int64_t partition)
+static int mergeplan_add(struct merge_plan *plan, struct merge_batch *b, int64_t partition)
 {
 	struct merge_entry *entries =
 		array__room(plan->entries, plan->cnt, &plan->cap, sizeof(*entries));
@@ -47,7 +47,7 @@ static int plan_add_batch(struct merge_plan *plan, struct merge_batch *b, struct
 		struct fleet_part part = { plan->table, p, 0 };
 
 		if (!merge_ledger__has(l, &part, file->id))
-			err = mergeplan_plan_add(plan, b, p);
+			err = mergeplan_add(plan, b, p);
 	}
 	if (!err && plan->cnt == before)
 		file->is_done = true;

@@ -137,8 +137,7 @@ static void traceevents_write_frame(struct buf *out, const char *key, uint32_t l
 	jsonbuf__int(out, leaf);
 }
 
-static void traceevents_write_event(struct pass *p, const struct shape *shape, idx_t row,
-				    int64_t tid)
+static void traceevents_write(struct pass *p, const struct shape *shape, idx_t row, int64_t tid)
 {
 	struct stacktree_stack stack;
 
@@ -186,7 +185,7 @@ static int take_event(const struct trace_rows *rows, idx_t row, void *pass)
 	else if (tid < 0)
 		return (int)tid;
 	else
-		traceevents_write_event(p, shape, row, tid);
+		traceevents_write(p, shape, row, tid);
 	return 0;
 }
 

@@ -54,8 +54,8 @@ static void functiontable_row_show(const struct function_sums *row, const struct
 	json_out__close(out, '}');
 }
 
-static void functiontable_table_show(const struct function_table *t, const struct stackset *s,
-				     size_t limit, struct buf *out)
+static void functiontable_show(const struct function_table *t, const struct stackset *s,
+			       size_t limit, struct buf *out)
 {
 	json_out__key_int(out, "total", t->total);
 	json_out__key(out, "rows");
@@ -109,7 +109,7 @@ static int functions_show(struct model *model, const struct functions_request *f
 	if (!err) {
 		qsort(table.rows, table.cnt, sizeof(*table.rows),
 		      f->by_total ? compare_total : compare_self);
-		functiontable_table_show(&table, model->stacks, (size_t)f->limit, out);
+		functiontable_show(&table, model->stacks, (size_t)f->limit, out);
 	}
 	function_table__free(&table);
 	metric_sums__free(&sums);

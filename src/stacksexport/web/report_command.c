@@ -18,9 +18,9 @@
 #include "stacksexport/web/stackrows.h"
 #include "stacksexport/web/svg.h"
 
-#define REPORT_MAX   10000000u	 /* bytes of the file */
-#define KEY_MAX	     512u	 /* bytes of an answer's key */
-#define SLICED_MAX   (1u << 20)	 /* of a flame graph with its slices; else stored without them */
+#define REPORT_MAX   10000000u	/* bytes of the file */
+#define KEY_MAX	     512u	/* bytes of an answer's key */
+#define SLICED_MAX   (1u << 20) /* of a flame graph with its slices; else stored without them */
 #define STACKS_MAX   1000
 #define SLICES	     "100"
 #define DEFAULT_FILE "report.html"
@@ -108,12 +108,13 @@ static size_t report_escaped_sz(const struct buf *json)
 }
 
 /* Adds an answer if it fits. */
-static bool report_put(struct report_page *r, const struct report_request *q, const struct buf *json)
+static bool report_put(struct report_page *r, const struct report_request *q,
+		       const struct buf *json)
 {
 	if (r->page_sz + r->data.sz + KEY_MAX + report_escaped_sz(json) > REPORT_MAX)
 		return false;
 	report_append_key(&r->data, q);
-	append_escaped(&r->data, json);
+	report_append_escaped(&r->data, json);
 	return true;
 }
 
