@@ -19,7 +19,7 @@ struct transfer {
 	struct stacks_span span;
 	int first, second; /* locks */
 	int polls;
-	int waits; /* until somebody unlocks: it is not polled */
+	int waits; /* until the lock is released: it is not polled */
 };
 
 static const struct transfer *owners[2]; /* of the locks */

@@ -213,7 +213,7 @@ class DiffView {
   }
 
   // Functions with a significant change, the largest first. Of a function with several nodes the one that changed most counts.
-  // A caller whose change is that of one callee is left out: the callee says it.
+  // A caller is left out if its change is that of one callee: the callee says it.
   changes() {
     const { model } = this;
     const best = new Map();

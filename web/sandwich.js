@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One function: who calls it (above) and what it calls (below).
+// One function: what calls it (above) and what it calls (below).
 
 import { controlHide, controlMerge, controlMetric } from './controls.js';
 import { detailsCopy, detailsFunction, detailsShow } from './details.js';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A report's flame graph has its values per slice of time, so that a range can be selected without a server.
 
-// Returns a flame answer for the slices whose middle is in [from, to].
+// Returns a flame answer for the slices with their middle in [from, to].
 export function sliceFlame(answer, from, to) {
   const { ns, node, slice, value } = answer.slices;
   const count = answer.nodes.parent.length;

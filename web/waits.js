@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where threads wait, and who wakes them.
+// Where threads wait, and which threads wake them.
 
 import { apiGet, apiHas, isReport } from './api.js';
 import { stateColor } from './colors.js';

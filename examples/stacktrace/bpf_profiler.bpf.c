@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel's half of bpf_profiler.c: registers and stack of who runs, as they are. */
+/* The kernel's half of bpf_profiler.c: registers and stack of the running thread, as they are. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

@@ -2,7 +2,7 @@
 /*
  * usage: bpf_profiler SECONDS [PID]
  *
- * A profiler whose samples are a BPF program's: the registers are the kernel's struct pt_regs,
+ * A profiler that gets its samples from a BPF program: the registers are the kernel's struct pt_regs,
  * which a mapping explains to libstacktrace. Folded stacks on stdout.
  */
 #include <bpf/libbpf.h>

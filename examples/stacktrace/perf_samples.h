@@ -44,7 +44,7 @@ static inline struct perf_event_attr perf_samples_attr(unsigned hz, uint64_t reg
 	return a;
 }
 
-/* Of the whole machine. NULL + errno: of the first CPU that refuses. */
+/* Samples the whole machine. Returns NULL with the errno of the first CPU that refuses. */
 static inline struct perf_samples *perf_samples_open(unsigned hz, uint64_t regs_mask)
 {
 	struct perf_event_attr attr = perf_samples_attr(hz, regs_mask);

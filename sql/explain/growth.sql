@@ -1,4 +1,4 @@
--- What grew: the processes whose memory grew or shrank most (the view rss), by more than 1 MB.
+-- What grew: the processes with the largest growth or shrinkage of memory (the view rss), by more than 1 MB.
 SELECT
     '- ' || md(command) || ' (process ' || tgid || ') '
     || CASE WHEN growth > 0 THEN 'grew by ' ELSE 'shrank by ' END || bytes_text(abs(growth)) || '.' AS line

@@ -1,4 +1,4 @@
--- Who woke whom: the intervals of the view wakeups that ended with a wake-up.
+-- Which thread woke which: the intervals of the view wakeups that ended with a wake-up.
 CREATE OR REPLACE TABLE page.wakings AS
 SELECT
     selected_begin(w.timestamp) AS begins, begins + blocked_ns AS ends, who,

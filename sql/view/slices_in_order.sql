@@ -1,4 +1,4 @@
--- The same pairs in one pass, as the rows of the recording lie in the order of time (sql/in_order.sql).
+-- These pairs in one pass, as the rows of the recording lie in the order of time (sql/in_order.sql).
 CREATE OR REPLACE VIEW page.paired_slices AS
 FROM following($$
     SELECT

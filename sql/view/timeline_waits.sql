@@ -1,4 +1,4 @@
--- The same of intervals off the CPU (timeline_open.sql).
+-- Intervals off the CPU, in the form of timeline_open.sql.
 WITH parts AS (
     SELECT 'blocked' AS lane, greatest(begins, $from::BIGINT) AS since, least(woken, $to::BIGINT) AS until
     FROM page.waits

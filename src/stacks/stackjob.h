@@ -8,8 +8,8 @@
 #include "symbol/symbol.h"
 
 struct stack_frame {
-	struct row_frame
-		row; /* complete except for the name; address and offset as if there were no name */
+	/* complete except for the name; address and offset as if there were no name */
+	struct row_frame row;
 	struct elf_file *file; /* a reference, or NULL if no file can name it */
 	uint64_t vaddr;	       /* address in the file; of JIT code: in the process */
 	bool jit;	       /* the process may publish a name for this place */

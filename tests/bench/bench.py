@@ -84,7 +84,7 @@ def recorded(folder, source, alone):
 
 
 def recorded_by_perf(data, alone):
-    """The same with perf record: slowdown, events, bytes. None if perf record cannot do it."""
+    """Measures perf record as above: slowdown, events, bytes. None if perf record cannot do it."""
     p = subprocess.run(["perf", "record", "-a", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", data, "--", *PIPE],
                        capture_output=True, text=True)
     if p.returncode != 0 or not data.exists():

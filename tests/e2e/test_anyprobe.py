@@ -67,7 +67,7 @@ def test_tracepoints_have_fields(record, program):
 
 
 def test_static_probes_have_arguments(record):
-    """Of a program that is told by its semaphore that its probes are in use."""
+    """The program learns by its semaphore that its probes are in use."""
     program = EXAMPLES / "spans_async"
     r = record("-p", f"usdt:{program}:stacks_tracing:enter,sdt:n:{program}:stacks_tracing:close=p", "--", program, 3, 10)
     enters, closes = (args(r, f"probe = '{program}:stacks_tracing:{name}' AND kind = 'sdt'") for name in ("enter", "close"))

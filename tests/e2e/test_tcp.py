@@ -29,7 +29,7 @@ def test_connections_have_their_rows(recording, case, family):
     check(recording, case, family)
 
 
-# ---- whose they are --------------------------------------------------------------------------------------------------
+# ---- owners of sockets --------------------------------------------------------------------------------------------------
 
 CLIENT = """
 import socket, sys

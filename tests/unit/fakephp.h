@@ -108,7 +108,7 @@ static inline void fake__internal(int fd)
 	fake__put(fd, FAKE_TEXTS + 0x400, "standard", 9);
 }
 
-/* Of a function of that type and name (NULL: none) in the place of App::run(). */
+/* The cookie if a function of that type and name (NULL: none) were in the place of App::run(). */
 static inline uint64_t fake__cookie(uint64_t type, const char *name)
 {
 	uint64_t words[CAPTURE_PHP_STRING_WORDS] = { 0 };

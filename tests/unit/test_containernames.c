@@ -109,7 +109,7 @@ static void podman_has_a_list(void **state)
 	expect("/machine.slice/libpod-" OTHER ".scope", "one");
 }
 
-/* Of files that others own, links, large files and odd names. */
+/* Files that others own, links, large files and odd names are not read. */
 static void odd_files_give_no_name(void **state)
 {
 	static const char path[] = "/var/lib/docker/containers/" ID "/config.v2.json";

@@ -139,7 +139,7 @@ static void add_joined(struct rig *r, uint32_t tgid, uint64_t id, uint32_t flag)
 	r->event->flags = 0;
 }
 
-/* Returns the process in whose queue it waits; -1: none. */
+/* Returns the process that has it in its queue; -1: none. */
 static int joined(const struct rig *r, uint64_t join)
 {
 	uint32_t tgid;

@@ -93,7 +93,7 @@ static void a_step_is_taken_back_when_there_is_room_for_a_while(void **state)
 		assert_int_equal(governor_plan__step(&p), -1);
 }
 
-/* A source whose cost is proportional to its events. */
+/* A source with a cost proportional to its events. */
 static void it_settles_under_a_steady_load(void **state)
 {
 	struct governor_plan p = plan_of(0, 0);

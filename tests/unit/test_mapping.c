@@ -379,7 +379,7 @@ static void *flicker(void *arg)
 	return NULL;
 }
 
-/* The same holds if files are exchanged all the time, for any interleaving. */
+/* This also holds if files are exchanged all the time, for any interleaving. */
 static void files_that_are_exchanged_are_told_apart(void **state)
 {
 	struct world w = begin_with_11(state);

@@ -332,8 +332,8 @@ static void an_end_is_a_row_of_the_beginner(void **state)
 	free(e);
 }
 
-/* The end of an operation comes from the interrupted CPU; here from an idle one, whose own events
- * wait for the names of kernel functions. */
+/* The end of an operation comes from the interrupted CPU; here from an idle one, and the events of
+ * that one wait for the names of kernel functions. */
 static void operations_of_one_name_stay_apart(void **state)
 {
 	struct session_rig r = session_rig__new("block:k");

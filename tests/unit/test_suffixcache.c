@@ -182,7 +182,7 @@ static void a_deep_stack_is_remembered(void **state)
 	assert_int_equal(t->trace->status, UNWIND_LIMIT);
 }
 
-/* The same stack, with code that is mapped differently since. */
+/* A stack that was seen before, with code that is mapped differently since. */
 /* Three of four walks that add little are not cached; all walks that may add much are. */
 static void some_short_walks_are_not_cached(void **state)
 {

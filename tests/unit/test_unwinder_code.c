@@ -128,7 +128,7 @@ static void a_read_that_cannot_be_requested_is_not_awaited(void **state)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Code before the probed function's caller decides whose frame is on top. */
+/* Code before the probed function's caller decides which function has the frame on top. */
 static void a_probed_functions_file_is_awaited(void **state)
 {
 	struct fixture *t = leaf(state, UPROBES + 4, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Detection of kernels whose copy from user memory takes a lock, and the search of kernel symbols.
+/* Detection of kernels that take a lock to copy from user memory, and the search of kernel symbols.
  */
 #include "capture_take.h"
 

@@ -321,7 +321,7 @@ static enum managed_result step(const struct rig *r, struct managed_frame *f)
 
 #define AT(word) (STACK + 8 * (word))
 
-/* A frame whose pointer is at AT(fp): its caller's, the return address, the context. */
+/* A frame with its pointer at AT(fp): its caller's, the return address, the context. */
 static void put_frame(struct rig *r, size_t fp, uint64_t caller, uint64_t context)
 {
 	r->stack[fp] = AT(fp + 20);

@@ -38,7 +38,7 @@ def kernels():
 
 
 def release(suite):
-    """Of its kernel, as (6, 12)."""
+    """The version of its kernel, as (6, 12)."""
     return tuple(map(int, re.match(r"(\d+)\.(\d+)", (DEPS / suite / "release").read_text()).groups()))
 
 
