@@ -85,7 +85,16 @@ class WaitsView {
         { ...waitsTime('p99', '99 %'), class: 'wide' },
         { ...waitsTime('max', 'Longest'), class: 'wide' },
         { id: 'state', label: 'State', show: (r) => waitsBadge(r.state), value: (r) => r.state },
+        { id: 'command', label: 'Command', show: (r) => cleanName(r.command, 80), value: (r) => r.command, class: 'name wide' },
         { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
+        {
+          id: 'caller',
+          class: 'name wide',
+          label: 'Called by',
+          show: (r) => cleanName(r.caller, 300),
+          value: (r) => r.caller,
+          title: 'the innermost function of the program, without libraries and interpreters',
+        },
       ],
       { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) },
     );

@@ -2,8 +2,8 @@
 /*
  * usage: bpf_profiler SECONDS [PID]
  *
- * A profiler that gets its samples from a BPF program: the registers are the kernel's struct pt_regs,
- * which a mapping explains to libstacktrace. Folded stacks on stdout.
+ * A profiler that gets its samples from a BPF program: the registers are the kernel's struct
+ * pt_regs, which a mapping explains to libstacktrace. Folded stacks on stdout.
  */
 #include <bpf/libbpf.h>
 #include <stacktrace.h>

@@ -157,8 +157,9 @@ def test_small_nodes_are_in_their_callers(serve, tmp_path):
 
 def test_waits_and_wakers(server):
     rows = server.get("waits")["rows"]
-    assert [(r["state"], r["where"], r["count"], r["sum"], r["p50"], r["max"]) for r in rows] == [
-        ("disk_sleep", "lock", 10, 800 * MS, 80 * MS, 80 * MS), ("sleeping", "lock", 9, 720 * MS, 80 * MS, 80 * MS)]
+    assert [(r["command"], r["state"], r["where"], r["caller"], r["count"], r["sum"], r["p50"], r["max"]) for r in rows] == [
+        ("prog", "disk_sleep", "lock", "lock", 10, 800 * MS, 80 * MS, 80 * MS),
+        ("prog", "sleeping", "lock", "lock", 9, 720 * MS, 80 * MS, 80 * MS)]
     frames = server.get("stack", id=rows[0]["stack"])["frames"]
     assert [f["name"] for f in frames] == ["schedule", "futex", "lock", "work", "main"]
     assert frames[0]["kind"] == 1 and frames[2]["module"] == "/usr/bin/prog"
@@ -166,6 +167,17 @@ def test_waits_and_wakers(server):
     assert [(r["sleeper"], r["waker"], r["count"], r["sum"], r["sleep_where"], r["waker_where"]) for r in wakers] == [
         ("prog", "other", 19, 19 * 75 * MS, "lock", "unlock")]
     assert server.get("wakers", command="other")["rows"] == []
+
+
+def test_waits_in_the_same_place_are_apart_by_command_and_have_their_caller(serve, tmp_path):
+    b, libc = Batch(), names("clock_nanosleep", "usleep", module="/usr/lib/libc.so.6")
+    for tgid, command, caller in ((100, "shop", "report"), (200, "cron", "report")):
+        for i in range(2):
+            b.slice(i * 100 * MS, i * 100 * MS + 20 * MS, "sleeping", libc + names(None, caller, "main"), command=command, tgid=tgid,
+                    pid=tgid, thread=command)
+    rows = serve(b.write(tmp_path / "rec")).get("waits")["rows"]
+    assert [(r["command"], r["where"], r["caller"]) for r in rows] == [
+        ("cron", "clock_nanosleep", "report"), ("shop", "clock_nanosleep", "report")]
 
 
 def test_spans(server):

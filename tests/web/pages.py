@@ -178,8 +178,8 @@ class Answers:
     def waits(self, q):
         return dict(
             rows=[
-                dict(state="sleeping", where="idle", count=3, sum=6e9, p50=2e9, p99=2e9, max=2e9, stack="a1"),
-                dict(state="disk_sleep", where=HOSTILE, count=9, sum=2e9, p50=1e8, p99=4e8, max=4e8, stack="a2"),
+                dict(command="shop", state="sleeping", where="idle", caller="main", count=3, sum=6e9, p50=2e9, p99=2e9, max=2e9, stack="a1"),
+                dict(command=HOSTILE, state="disk_sleep", where=HOSTILE, caller=HOSTILE, count=9, sum=2e9, p50=1e8, p99=4e8, max=4e8, stack="a2"),
             ]
         )
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/web/stackrows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +12,14 @@
 #define SUFFIX	  "stack"
 #define ID_DIGITS 16
 
-/* Finds "sleep_where" for "sleep_stack"; returns false for other names. */
-static bool stackrows_where_name(const char *name, char out[64])
+/* Returns the length of "sleep_" for "sleep_stack", and -1 for names of other columns. */
+static int prefix_sz(const char *name)
 {
 	size_t sz = strlen(name), suffix = strlen(SUFFIX);
 
-	if (sz < suffix || sz > 40 || strcmp(name + sz - suffix, SUFFIX) != 0)
-		return false;
-	memcpy(out, name, sz - suffix);
-	memcpy(out + sz - suffix, "where", sizeof("where"));
-	return true;
+	return sz < suffix || sz > 40 || strcmp(name + sz - suffix, SUFFIX) != 0
+		       ? -1
+		       : (int)(sz - suffix);
 }
 
 static bool stackrows_parse_id(const char *text, uint64_t *id)
@@ -50,35 +49,46 @@ bool stack_ids__parse(struct stack_ids *s, const char *text, size_t sz)
 	return false;
 }
 
-/* Prefers the user stack, like the table of functions. Must hold the lock. */
-static struct frame_text waits_in(const struct stackset *s, const struct stack_ids *ids)
+static bool is_own(const struct function *f, struct frame_text name)
 {
-	static const struct frame_text none = { "[no stack]", sizeof("[no stack]") - 1 };
+	return !f->is_library && f->kind != FRAME_KERNEL && f->kind != FRAME_INTERPRETER &&
+	       f->kind != FRAME_LABEL && name.sz && name.s[0] != '+' && name.s[0] != '[';
+}
+
+/* Returns the innermost function of the program's own code that has a name, or an empty text. */
+static struct frame_text own_caller(const struct stackset *s, const uint32_t *frames, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct function *f =
+			stackset__function(s, stackset__frame_at(s, frames[i])->function);
+		struct frame_text name = stackset__text(s, f->name);
+
+		if (is_own(f, name))
+			return name;
+	}
+	return (struct frame_text){ "", 0 };
+}
+
+struct place_names {
+	struct frame_text where, caller;
+};
+
+/* Prefers the user stack, like the table of functions. Must hold the lock. */
+static struct place_names place_of(const struct stackset *s, const struct stack_ids *ids)
+{
+	struct place_names names = { { "[no stack]", sizeof("[no stack]") - 1 }, { "", 0 } };
 	size_t cnt;
 	const uint32_t *frames = stackset__find(s, ids->cnt ? ids->ids[ids->cnt - 1] : 0, &cnt);
 	struct waiting w;
 	uint32_t function;
 
 	if (!cnt)
-		return none;
+		return names;
 	w = waiting__find(s, frames, cnt);
 	function = stackset__frame_at(s, frames[w.leaf_only ? 0 : w.first])->function;
-	return stackset__text(s, stackset__function(s, function)->name);
-}
-
-static void stackrows_show_where(struct model *m, duckdb_vector vector, idx_t row, struct buf *out)
-{
-	struct cells c = cells__on(vector);
-	struct stack_ids ids;
-	struct frame_text text;
-	size_t sz;
-	const char *s = cells__str(&c, row, &sz);
-
-	stack_ids__parse(&ids, s ? s : "", sz);
-	pthread_mutex_lock(&m->lock);
-	text = waits_in(m->stacks, &ids);
-	json_out__text(out, text.s, text.sz);
-	pthread_mutex_unlock(&m->lock);
+	names.where = stackset__text(s, stackset__function(s, function)->name);
+	names.caller = own_caller(s, frames, cnt);
+	return names;
 }
 
 struct stackrows_row {
@@ -87,21 +97,44 @@ struct stackrows_row {
 	duckdb_data_chunk chunk;
 };
 
+static void show_name(struct buf *out, int sz, const char *prefix, const char *what)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%.*s%s", sz, prefix, what);
+	json_out__key(out, key);
+}
+
+/* Appends X_where and X_caller for the column X_stack, and nothing for other columns. */
+static void show_place(const struct stackrows_row *r, idx_t column, idx_t row, struct buf *out)
+{
+	struct cells c = cells__on(duckdb_data_chunk_get_vector(r->chunk, column));
+	const char *name = duckdb_column_name(r->result, column), *text;
+	int prefix = prefix_sz(name);
+	struct place_names names;
+	struct stack_ids ids;
+	size_t sz;
+
+	if (prefix < 0 || duckdb_column_type(r->result, column) != DUCKDB_TYPE_VARCHAR)
+		return;
+	text = cells__str(&c, row, &sz);
+	stack_ids__parse(&ids, text ? text : "", sz);
+	pthread_mutex_lock(&r->model->lock);
+	names = place_of(r->model->stacks, &ids);
+	show_name(out, prefix, name, "where");
+	json_out__text(out, names.where.s, names.where.sz);
+	show_name(out, prefix, name, "caller");
+	json_out__text(out, names.caller.s, names.caller.sz);
+	pthread_mutex_unlock(&r->model->lock);
+}
+
 static void stackrows_show_row(const struct stackrows_row *s, idx_t row, struct buf *out)
 {
 	json_out__open(out, '{');
 	for (idx_t i = 0; i < duckdb_column_count(s->result); i++) {
-		duckdb_vector vector = duckdb_data_chunk_get_vector(s->chunk, i);
-		const char *name = duckdb_column_name(s->result, i);
-		char where[64];
-
-		json_out__key(out, name);
-		json_out__cell(out, vector, row);
-		if (duckdb_column_type(s->result, i) == DUCKDB_TYPE_VARCHAR &&
-		    stackrows_where_name(name, where)) {
-			json_out__key(out, where);
-			stackrows_show_where(s->model, vector, row, out);
-		}
+		json_out__key(out, duckdb_column_name(s->result, i));
+		json_out__cell(out, duckdb_data_chunk_get_vector(s->chunk, i), row);
+		show_place(s, i, row, out);
 	}
 	json_out__close(out, '}');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows with stacks. Beside each column of stacks, another one has the function in which the thread
- * waits. */
+/* Rows with stacks. Beside each column of stacks, others have the function in which the thread
+ * waits, and that of the program that called it. */
 #ifndef STACKSEXPORT_WEB_STACKROWS_H
 #define STACKSEXPORT_WEB_STACKROWS_H
 
@@ -8,8 +8,9 @@
 
 /*
  * Appends the rows of a query as an array of objects. A column `stack` (page.stack_text()) gets a
- * neighbour `where`, a column `X_stack` one `X_where`: the function that waits. Returns 0 or
- * -errno, with the answer's error.
+ * neighbour `where`, a column `X_stack` one `X_where`: the function that waits. `caller`,
+ * `X_caller`: the innermost named function outside of the kernel, libraries and interpreters, else
+ * empty. Returns 0 or -errno, with the answer's error.
  */
 int stack_rows__show(struct web_request *, const char *path, struct answer *);
 
