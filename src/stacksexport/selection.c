@@ -88,13 +88,19 @@ static duckdb_value row__value(const struct selection_row *row, const char *text
 	return NULL;
 }
 
+/* The ranges of `diff` count from the beginning of the recording too, whatever else is selected. */
+static bool has_moments(const struct export_options *o)
+{
+	return o->from || o->to || o->before || o->after;
+}
+
 int selection__read_extent(struct db *db, const struct export_options *o,
 			   struct selection_extent *extent)
 {
 	int64_t *const fields[] = { &extent->start_ns, &extent->end_ns };
 
 	*extent = (struct selection_extent){ 0 };
-	return o->from || o->to ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
+	return has_moments(o) ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
 }
 
 static int set_extent(struct db *db, const struct selection_extent *extent)
@@ -108,7 +114,7 @@ static int set_extent(struct db *db, const struct selection_extent *extent)
 int selection__set(struct db *db, const struct export_options *o,
 		   const struct selection_extent *extent)
 {
-	int err = o->from || o->to ? set_extent(db, extent) : 0;
+	int err = has_moments(o) ? set_extent(db, extent) : 0;
 
 	for (size_t i = 0; i < ROW_CNT && !err; i++) {
 		const char *text = row__text(&rows[i], o);

@@ -47,6 +47,15 @@ def test_both_sides_have_the_numbers_of_the_page(serve, rec, metric, filters):
         assert {name: list(row[:2]) for name, row in got[field].items()} == {n: pytest.approx(ab, abs=0.00051) for n, ab in expected.items()}
 
 
+def test_ranges_count_from_the_beginning_of_the_recording_not_of_the_selection(tmp_path):
+    b = Batch()
+    b.profile(0, names("first", "main"), command="early", tgid=200, pid=200)
+    for second, function in ((2, "before"), (4, "after")):
+        b.profile(second * SECOND, names(function, "main"), command="late", count=5)
+    got = diff(b.write(tmp_path / "rec"), "--before", "0s..3s", "--after", "3s..6s", "-c", "late", "--all")["self"]
+    assert got["before"][0] > 0 and got["after"][0] == 0
+
+
 def test_changes_are_shown_and_noise_is_not(changing):
     got = diff(changing, *HALVES)
     assert got["self"].keys() == {"slow", "fast"} and "noise" not in got["total"]
