@@ -70,6 +70,10 @@ def test_numbers_are_those_of_the_commands(rec):
     assert stacks[0] == max(folded, key=lambda line: int(line.rsplit(" ", 1)[1])) and stacks[1].startswith(f"({len(folded) - 1} more")
 
 
+def test_a_query_may_have_its_suffix(rec):
+    assert text(call("stacks", recording=str(rec), query="cpu_stacks.sql")) == text(call("stacks", recording=str(rec)))
+
+
 @pytest.mark.parametrize("sql", [
     "COPY (SELECT 1) TO '/tmp/mcp-was-here'", "SELECT 1) TO x; COPY (SELECT 1", "INSTALL httpfs", "SELECT 1; SELECT 2", "FROM read_csv('/etc/passwd')",
     "FROM read_text('/etc/passwd')", "FROM glob('/etc/*')", "ATTACH '/tmp/x.db'", "SET memory_limit = '1TB'", "CREATE TABLE t AS SELECT 1", "", "SELECT",
@@ -95,6 +99,7 @@ def test_answers_are_bounded(rec):
     (request(1, "tools/call", name="top", arguments=[]), -32602), (request(1, "tools/call", name="top", arguments={"output": "/tmp/x"}), -32602),
     (request(1, "tools/call", name="top", arguments={"rows": "3"}), -32602), (request(1, "tools/call", name="sql", arguments={}), -32602),
     (request(1, "tools/call", name="stacks", arguments={"query": "../../x"}), -32602),
+    (request(1, "tools/call", name="stacks", arguments={"query": "x.sql/../../y.sql"}), -32602),
 ], ids=lambda v: str(v)[:40])
 def test_bad_messages_are_answered_and_the_server_goes_on(message, code):
     bad, good = ask(message, b"", request("next", "ping"))

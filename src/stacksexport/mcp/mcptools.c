@@ -171,11 +171,13 @@ static size_t mcptools_number_of(const struct tool_call *c, const char *name, si
 static int mcptools_add_stacks(struct tool_call *c)
 {
 	const char *query = mcptools_text_of(c, "query");
+	size_t sz;
 
 	query = query ? query : "cpu_stacks";
-	if (strspn(query, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(query))
+	sz = strspn(query, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	if (query[sz] && strcmp(query + sz, ".sql") != 0)
 		return call_wrong(c, "query", "the name of a shipped query is expected");
-	call_add(c, "sql/pprof/%s.sql", query);
+	call_add(c, "sql/pprof/%.*s.sql", (int)sz, query);
 	c->rows = mcptools_number_of(c, "rows", 20);
 	return 0;
 }
