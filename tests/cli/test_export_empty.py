@@ -106,6 +106,15 @@ def test_a_glob_skips_other_folders(tmp_path):
 
 
 @pytest.mark.parametrize("named", ["1", ""])
+def test_a_recording_in_which_nothing_happened_is_no_missing_folder(tmp_path, named):
+    (tmp_path / "all" / "1").mkdir(parents=True)
+    for command in ("query", COUNT), ("top",):
+        error = run(*command, "-r", tmp_path / "all" / named, status=1).stderr
+        assert error.startswith(f"stacksexport: {tmp_path}/all/1 has no batch")
+        assert "nothing was recorded there yet, or nothing happened" in error and "there is no recording" not in error
+
+
+@pytest.mark.parametrize("named", ["1", ""])
 def test_a_recording_without_a_finished_batch_is_reported(tmp_path, named):
     """flock(1) holds the lock that a running collector holds."""
     (tmp_path / "all" / "1").mkdir(parents=True)

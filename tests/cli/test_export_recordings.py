@@ -89,7 +89,7 @@ def test_a_missing_recording_is_refused(tmp_path):
     assert str(tmp_path) in p.stderr and "sudo collector" in p.stderr
     p = run("top", status=1, env={**os.environ, "STACKS_DIR": str(tmp_path / "none")})
     assert "none" in p.stderr and "sudo collector" in p.stderr
-    refused(tmp_path, tmp_path, "no recording", tmp_path)
+    refused(tmp_path, tmp_path, "nothing was recorded there yet, or nothing happened", tmp_path, "sudo collector")
     refused(tmp_path / "nothing", tmp_path, "no recording", "nothing")
     refused(f"{tmp_path}/*.parquet", tmp_path, "no recording", "*.parquet")
     (tmp_path / "3").mkdir()

@@ -251,7 +251,7 @@ static int no_batch(const char *path, const char *other)
 		   recfiles__is_written(path)
 			   ? "none is complete yet; the first one is complete after at "
 			     "most ten seconds"
-			   : "nothing was recorded there",
+			   : "nothing was recorded there yet, or nothing happened",
 		   other ? "; the newest that has one is " : "", other ? other : "");
 	return -ENODATA;
 }
@@ -382,8 +382,9 @@ static int add_arg(struct recfiles *r, const char *arg)
 	if (err || r->cnt > before)
 		return err;
 	if (there)
-		log__error("there is no recording in %s: no " BATCH_EVENTS "N" BATCH_SUFFIX
-			   ", and no numbered folder; %s",
+		log__error("%s has no batch (" BATCH_EVENTS "N" BATCH_SUFFIX
+			   ") and no numbered folder: nothing was recorded there yet, or nothing "
+			   "happened; %s",
 			   arg, how_to_record);
 	else
 		log__error("there is no recording %s", arg);
