@@ -101,7 +101,7 @@ class SpansView {
       el(
         'span.faint',
         {},
-        `${formatExact(row.count)} spans · median ${formatTime(row.p50)} · 99 % ${formatTime(row.p99)}`,
+        `${formatExact(row.count)} ${row.count === 1 ? 'span' : 'spans'} · median ${formatTime(row.p50)} · 99 % ${formatTime(row.p99)}`,
       ),
       button(
         'Only this span',
@@ -177,13 +177,17 @@ class SpansView {
     ctx.save();
     ctx.fillStyle = timelineInk('--text');
     ctx.font = `${11 * ratio}px Inter, system-ui, sans-serif`;
+    // The chart has left the alignment of the labels of its axis.
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'alphabetic';
+    const end = u.bbox.left + u.bbox.width;
     let last = -Infinity;
     for (const [label, ns] of Object.entries(percentiles)) {
       const x = u.valToPos(spansPosition(edges, ns), 'x', true);
       const wide = ctx.measureText(label).width;
       ctx.fillRect(Math.round(x), u.bbox.top, ratio, u.bbox.height);
       if (x - last > wide + 6 * ratio)
-        ctx.fillText(label, Math.min(x + 3 * ratio, u.bbox.left + u.bbox.width - wide), u.bbox.top + 10 * ratio);
+        ctx.fillText(label, x + 3 * ratio + wide > end ? x - 3 * ratio - wide : x + 3 * ratio, u.bbox.top + 10 * ratio);
       last = x;
     }
     ctx.restore();

@@ -5,6 +5,18 @@ from pages import SECOND
 
 pytest_plugins = ["browsing"]
 
+# Notes where the labels of percentiles begin and end on their canvas.
+LABELS = """
+window.labels = {};
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const wide = this.measureText(text).width;
+  const start = x - { left: 0, start: 0, center: wide / 2, right: wide, end: wide }[this.textAlign];
+  if (/^p[0-9]+$/.test(text)) labels[text] = [start, start + wide];
+  draw.call(this, text, x, y);
+};
+"""
+
 
 def cells(view, row=0):
     return view.page.locator("tbody tr:visible").nth(row).locator("td").all_inner_texts()
@@ -84,6 +96,29 @@ def test_spans_have_percentiles_and_a_waterfall(view):
     view.page.get_by_role("button", name="Only this span").click()
     view.settle()
     assert (view.hash()["span"], view.hash()["metric"]) == ("GET+%2Freport", "wall")
+
+
+def test_one_span_is_singular(view, server):
+    (kind,) = (answer := server.answers.spans({}))["names"]
+    kind["count"] = 1
+    server.answers.spans = lambda q: answer
+    view.open("view=spans")
+    assert "1 span · median" in view.page.locator(".spans-right h2").first.inner_text()
+
+
+def test_labels_of_percentiles_are_inside_the_chart(view, server):
+    """At its left edge, where the labels of the axis are, and at its right edge."""
+    (kind,) = (answer := server.answers.spans({}))["names"]
+    kind["p50"], kind["p99"] = kind["histogram"]["edges"][0], kind["histogram"]["edges"][-1]
+    server.answers.spans = lambda q: answer
+    view.page.add_init_script(LABELS)
+    view.open("view=spans")
+    chart = view.page.locator(".spans-right .u-over").bounding_box()
+    left = chart["x"] - view.page.locator(".spans-right canvas").bounding_box()["x"]
+    labels = view.page.evaluate("labels")
+    assert labels.keys() == {"p50", "p95", "p99"}
+    for start, end in labels.values():
+        assert left < start and end < left + chart["width"]
 
 
 def test_two_ranges_are_compared(view, server):
