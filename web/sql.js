@@ -11,12 +11,23 @@ import { cleanName, formatExact, formatTime } from './format.js';
 import { Loader } from './loader.js';
 import { SqlCode } from './sqlcode.js';
 import { sqlChart, sqlFlameAnswer, sqlIsNumber, sqlShapes, sqlValueColumns } from './sqlshapes.js';
-import { stateGet, stateSet } from './state.js';
+import { stateGet, stateSelection, stateSet } from './state.js';
 import { Table } from './table.js';
 
 const SQL_ROWS = 10000;
 const FIRST = 'SELECT command, kind, count(*) AS rows\nFROM events\nGROUP BY ALL\nORDER BY rows DESC';
 const OWN = 'your query';
+const FILTERS = {
+  command: 'process',
+  from: 'time range',
+  to: 'time range',
+  tgid: 'PID',
+  pid: 'TID',
+  thread: 'thread',
+  span: 'span',
+  cgroup: 'cgroup',
+  host: 'host',
+};
 
 export function sqlView() {
   return new SqlView();
@@ -28,6 +39,7 @@ class SqlView {
     this.picker = el('div.tools-set');
     this.about = el('pre.about', { tabIndex: 0, 'aria-label': 'What the query answers', role: 'region' });
     this.parameters = el('div.parameters');
+    this.unused = el('p.sql-unused', { role: 'status' });
     this.code = new SqlCode(sqlKept() ?? FIRST, { change: () => sqlKeep(this.code.text), run: () => this.run() });
     this.runButton = button('Run', () => this.run(), { class: 'primary', title: 'Ctrl Enter' });
     this.facts = el('span.faint');
@@ -47,6 +59,7 @@ class SqlView {
         el('span.spring'),
         this.runButton,
       ),
+      this.unused,
       el('div.sql-input', {}, this.code.node, this.about),
       el('div.tools.sql-facts', {}, this.shapes, this.values, this.facts),
       el('div.split', {}, this.holder, this.panel),
@@ -87,7 +100,11 @@ class SqlView {
     this.about.textContent = query
       ? sqlHead(query.head)
       : 'Tables: events, stacktraces, stacks, offcpu, wakeups, rss, span_waits. Ctrl Enter runs. A query only reads.';
-    if (query && this.loadedName !== name) this.load(name);
+    this.unused.textContent = sqlUnused(query?.parameters ?? []);
+    if (query && this.loadedName !== name) {
+      this.forgetResult();
+      this.load(name);
+    }
     if (query || !name) this.loadedName = name;
   }
 
@@ -96,6 +113,15 @@ class SqlView {
     const { sql } = await apiGet('query', { name }).catch((error) => ({ sql: `-- ${error.message}` }));
     this.code.node.removeAttribute('aria-busy');
     if (stateGet('query') === name) this.code.text = sql;
+  }
+
+  // The result and the error of an earlier query say nothing about this one.
+  forgetResult() {
+    this.loader.stop();
+    this.loader.clear();
+    this.panel.hidden = true;
+    this.facts.textContent = '';
+    for (const node of [this.result, this.shapes, this.values]) fill(node);
   }
 
   run() {
@@ -114,7 +140,8 @@ class SqlView {
 
   show(answer) {
     this.answer = answer;
-    this.facts.textContent = `${formatExact(answer.rows.length)}${answer.truncated ? ' first' : ''} rows · ${formatTime(answer.ms * 1e6)}`;
+    const rows = answer.rows.length === 1 ? 'row' : 'rows';
+    this.facts.textContent = `${formatExact(answer.rows.length)}${answer.truncated ? ' first' : ''} ${rows} · ${formatTime(answer.ms * 1e6)}`;
     this.possible = sqlShapes(answer);
     this.showAs(this.possible.includes(this.shape) ? this.shape : 'table');
     if (!answer.rows.length) this.loader.showNote('No rows', 'The query ran well and found nothing.');
@@ -175,6 +202,13 @@ class SqlView {
     const plot = sqlChart(this.answer, node);
     onResize(node, () => plot.setSize({ width: node.clientWidth, height: plot.height }));
   }
+}
+
+// Returns a sentence on the filters that the query has no parameter for: the page fills in parameters, and nothing else.
+function sqlUnused(parameters) {
+  const chosen = Object.keys(stateSelection()).filter((key) => !parameters.includes(key));
+  const names = [...new Set(chosen.map((key) => FILTERS[key]))];
+  return names.length ? `Not applied to this query: the chosen ${names.join(', ')}.` : '';
 }
 
 // The head comment of a query: its lines run on, but for those that are indented.

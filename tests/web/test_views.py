@@ -206,6 +206,32 @@ def test_an_error_of_sql_is_shown(view):
     assert 'syntax error at or near "wrong"' in view.page.get_by_role("alert").inner_text()
 
 
+def test_an_error_goes_when_another_query_is_chosen(view):
+    view.allowed.append("status of 400")
+    view.open("view=sql")
+    view.page.locator("textarea").fill("SELECT wrong")
+    view.page.get_by_role("button", name="Run").click()
+    view.page.get_by_role("alert").wait_for()
+    view.page.get_by_label("Query", exact=True).select_option("tables/slow")
+    view.page.get_by_role("alert").wait_for(state="hidden")
+    view.page.get_by_text("What is slow?").wait_for()
+    view.page.get_by_role("button", name="Run").click()
+    view.settle()
+    assert "2 rows" in view.page.locator(".sql-facts").inner_text() and cells(view)[1] == "30"
+
+
+def test_filters_that_a_query_does_not_use_are_named(view):
+    view.open("view=sql&command=shop")
+    unused = view.page.locator(".sql-unused")
+    assert unused.inner_text() == "Not applied to this query: the chosen process."
+    view.page.get_by_label("Query", exact=True).select_option("tables/slow")
+    view.settle()
+    assert unused.inner_text() == "" and view.page.get_by_label("Parameter command").input_value() == "shop"
+    view.open("view=functions")
+    view.open(f"view=sql&query=tables/slow&command=shop&from=0&to={SECOND}")
+    assert unused.inner_text() == "Not applied to this query: the chosen time range."
+
+
 def test_source_lines_have_their_cost(view):
     view.open("view=source&fn=main&module=shop")
     assert cells(view, 18)[:4] == ["19 ms", "10.0 %", "38 ms", "19"]
