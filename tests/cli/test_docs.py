@@ -62,6 +62,15 @@ def test_the_functions_that_decide_are_in_their_files():
     assert not [f"{name}() in {path}" for name, path in decisions if not re.search(rf"^\w.*\b{name}\(", (ROOT / path).read_text(), re.M)]
 
 
+def test_the_bound_of_names_of_spans_is_that_of_the_source():
+    """Of an event, of the header for programs, and of a chosen span without a text, which ends with a NUL."""
+    sizes = {int(re.search(rf"#define {name}\s+(\d+)", (ROOT / path).read_text())[1])
+             for path, name in (("bpf/event.h", "EVENT_SPAN_SZ"), ("include/stacks_tracing.h", "STACKS_NAME_SZ"))}
+    (size,) = sizes
+    page = (ROOT / "docs/spans.md").read_text()
+    assert f"first {size} bytes of the name that a program reports" in page and f"first {size - 1} bytes of the name of `BEGIN`" in page
+
+
 def test_the_layers_are_those_of_the_makefile():
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", architecture("Layers"), re.M)
     rules = re.findall(r"^(\w+)_MAY := *(.*)$", (ROOT / "Makefile").read_text(), re.M)
