@@ -1,5 +1,5 @@
--- The stacks of a recording with files that say of each stack whether an earlier batch has it, too: those are in row groups of
--- their own, which are not read. The same rows as those of the view of sql/stacks.sql that this replaces.
+-- The stacks of a recording with files that say of each stack whether an earlier batch has it, too: those are in row groups
+-- of their own, which are not read. The rows are those of the view of sql/stacks.sql that this replaces.
 CREATE OR REPLACE VIEW first_stacks AS
 SELECT *, file_index, file_row_number
 FROM read_parquet(

@@ -36,12 +36,11 @@ SELECT
     total_ns AS "total s",
     100.0 * total_ns / nullif(sum(self_ns) OVER (), 0) AS "total %",
     group_name,
-    CASE WHEN t.is_of_runtime OR t.is_unnamed OR starts_with(f.module, '[') THEN coalesce(c.name, '') ELSE '' END AS "for",
+    CASE WHEN f.works_for_caller OR starts_with(f.module, '[') THEN coalesce(c.name, '') ELSE '' END AS "for",
     coalesce(f.module, '') AS module,
     coalesce(f.name, '[no stack]') AS function
 FROM sums
 LEFT JOIN functions f USING (id)
-LEFT JOIN traits t USING (id)
 LEFT JOIN functions c ON c.id = caller
 ORDER BY
     CASE WHEN getvariable('top_by_total') THEN total_ns END DESC, self_ns DESC, total_ns DESC, group_name, module, f.name;

@@ -16,6 +16,10 @@ WHERE coalesce(
 CREATE OR REPLACE TEMP TABLE functions AS
 FROM functions_seen();
 
+-- By the number of a function, for advice.sql.
+SET VARIABLE modules = (SELECT list(module ORDER BY id) FROM functions);
+SET VARIABLE is_unnamed = (SELECT list(starts_with(name, '+') OR name = '[no symbol]' ORDER BY id) FROM functions);
+
 CREATE OR REPLACE TEMP TABLE stack_functions AS
 SELECT stack_id, functions[1] AS leaf, first_of_each(functions) AS functions
 FROM numbered_stacks;

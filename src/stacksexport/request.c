@@ -11,6 +11,7 @@
 #include "stacksexport/duck/cells.h"
 #include "stacksexport/duck/functionat.h"
 #include "stacksexport/duck/functionids.h"
+#include "stacksexport/duck/idlists.h"
 #include "stacksexport/duck/sources.h"
 #include "stacksexport/lossshare.h"
 #include "stacksexport/moment.h"
@@ -52,6 +53,7 @@ static void read_comm(struct request *r)
 static int open_binaries(struct request *r)
 {
 	struct function_places *places;
+	struct function_numbers *numbers;
 	int err;
 
 	r->binaries = binaries__new(r->options->binary);
@@ -60,7 +62,9 @@ static int open_binaries(struct request *r)
 		return -ENOMEM;
 	}
 	err = function_at__register(&r->db, r->binaries, &places);
-	return err ? err : function_ids__register(&r->db, places);
+	if (!err)
+		err = function_ids__register(&r->db, places, &numbers);
+	return err ? err : id_lists__register(&r->db, numbers);
 }
 
 /* Selects the part of the recording on a connection. */

@@ -158,8 +158,8 @@ def test_small_nodes_are_in_their_callers(serve, tmp_path):
 def test_waits_and_wakers(server):
     rows = server.get("waits")["rows"]
     assert [(r["command"], r["state"], r["where"], r["caller"], r["count"], r["sum"], r["p50"], r["max"]) for r in rows] == [
-        ("prog", "disk_sleep", "lock", "lock", 10, 800 * MS, 80 * MS, 80 * MS),
-        ("prog", "sleeping", "lock", "lock", 9, 720 * MS, 80 * MS, 80 * MS)]
+        ("prog", "disk_sleep", "lock", "", 10, 800 * MS, 80 * MS, 80 * MS),
+        ("prog", "sleeping", "lock", "", 9, 720 * MS, 80 * MS, 80 * MS)]
     frames = server.get("stack", id=rows[0]["stack"])["frames"]
     assert [f["name"] for f in frames] == ["schedule", "futex", "lock", "work", "main"]
     assert frames[0]["kind"] == 1 and frames[2]["module"] == "/usr/bin/prog"
@@ -177,7 +177,25 @@ def test_waits_in_the_same_place_are_apart_by_command_and_have_their_caller(serv
                     pid=tgid, thread=command)
     rows = serve(b.write(tmp_path / "rec")).get("waits")["rows"]
     assert [(r["command"], r["where"], r["caller"]) for r in rows] == [
-        ("cron", "clock_nanosleep", "report"), ("shop", "clock_nanosleep", "report")]
+        ("cron", "usleep", "report"), ("shop", "usleep", "report")]
+
+
+def test_a_thread_waits_in_the_function_that_top_names(serve, tmp_path):
+    """Below libc and what a runtime has for waiting, and not in the plumbing of a program."""
+    libc = "/usr/lib/libc.so.6"
+    b = Batch()
+    for i, stack in enumerate([
+            names("recv", module=libc) + names("sock_recv", module="_socket.cpython-311.so") + names("readinto", "handle", "main"),
+            names("epoll_wait", module=libc) + names("WaitEventSetWait", "secure_read", "PostgresMain", "main"),
+            names("__futex_wait", "pthread_mutex_lock", module=libc) + names(None, "locks", "main")]):
+        b.slice(i * SECOND, i * SECOND + (i + 1) * 100 * MS, "disk_sleep", stack, tgid=100 + i, pid=100 + i)
+        b.slice((i + 1) * SECOND, (i + 1) * SECOND + MS, "dead", stack, tgid=100 + i, pid=100 + i)
+    path = b.write(tmp_path / "rec")
+    own = {name: self for (_, name), (self, _) in functions(serve(path).get("functions", metric="offcpu")).items() if self}
+    lines = run("top", "-r", path).stdout.split("OFF-CPU TIME BY FUNCTION")[1].split("\n\n")[0].splitlines()[2:-1]
+    top = {line.split()[-1]: float(line.split()[0]) for line in lines if float(line.split()[0])}
+    assert set(own) == set(top) == {"readinto", "secure_read", "locks"}
+    assert {name: ns / SECOND for name, ns in own.items()} == pytest.approx(top, abs=0.001)
 
 
 def test_spans(server):

@@ -264,10 +264,11 @@ def number_functions(db):
     db.create_function("function_ids", lambda stack: [seen.setdefault((f["name"], pathlib.PurePath(f["module"]).name), len(seen) + 1) for f in stack],
                        [frames], "INTEGER[]")
     db.create_function("first_of_each", lambda ids: list(dict.fromkeys(ids)), ["INTEGER[]"], "INTEGER[]")
-    db.execute("CREATE TABLE seen(id INTEGER, name VARCHAR, module VARCHAR)")
+    db.create_function("waiting_of", lambda ids: [0, *ids[:1], 0, *ids], ["INTEGER[]"], "INTEGER[]")
+    db.execute("CREATE TABLE seen(id INTEGER, name VARCHAR, module VARCHAR, works_for_caller BOOLEAN)")
     db.execute("CREATE MACRO functions_seen() AS TABLE FROM seen")
     db.execute("SELECT function_ids(frames) FROM stacktraces").fetchall()
-    db.executemany("INSERT INTO seen VALUES (?, ?, ?)", [[i, *key] for key, i in seen.items()])
+    db.executemany("INSERT INTO seen VALUES (?, ?, ?, false)", [[i, *key] for key, i in seen.items()])
 
 
 def test_top_runs_on_a_newer_duckdb_too(rec):

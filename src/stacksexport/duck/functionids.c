@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/strtab.h"
 #include "stacksexport/duck/frames.h"
+#include "stacksexport/model/waittraits.h"
 
 /* A function: its name and the file name of its module, as IDs of strings. */
 struct functionids_key {
@@ -20,9 +21,10 @@ struct functionids_function {
 	UT_hash_handle hh;
 	struct functionids_key key;
 	int32_t id;
+	uint16_t wait_traits; /* enum wait_trait */
 };
 
-struct functionids_functions {
+struct function_numbers {
 	pthread_mutex_t lock;
 	struct function_places *places;
 	struct strtab *strings;
@@ -33,7 +35,7 @@ struct functionids_functions {
 
 static void functions__free(void *arg)
 {
-	struct functionids_functions *f = arg;
+	struct function_numbers *f = arg;
 
 	HASH_CLEAR(hh, f->by_key);
 	for (size_t i = 0; i < f->cnt; i++)
@@ -44,9 +46,9 @@ static void functions__free(void *arg)
 	free(f);
 }
 
-static struct functionids_functions *functions__new(struct function_places *places)
+static struct function_numbers *functions__new(struct function_places *places)
 {
-	struct functionids_functions *f = calloc(1, sizeof(*f));
+	struct function_numbers *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
@@ -60,7 +62,7 @@ static struct functionids_functions *functions__new(struct function_places *plac
 }
 
 /* Reserves room for one more ID. */
-static bool functions_grow(struct functionids_functions *f)
+static bool functions_grow(struct function_numbers *f)
 {
 	size_t cap = f->cap ? 2 * f->cap : 1024;
 	struct functionids_function **by_id;
@@ -75,8 +77,16 @@ static bool functions_grow(struct functionids_functions *f)
 	return true;
 }
 
+static struct frame_text functions_text(const struct function_numbers *f, uint32_t string)
+{
+	struct frame_text t;
+
+	t.s = strtab__str(f->strings, string, &t.sz);
+	return t;
+}
+
 /* Returns the ID of a function; 0 if out of memory. Must hold the lock. */
-static int32_t functions_id(struct functionids_functions *f, struct functionids_key key)
+static int32_t functions_id(struct function_numbers *f, struct functionids_key key)
 {
 	struct functionids_function *function;
 
@@ -87,6 +97,8 @@ static int32_t functions_id(struct functionids_functions *f, struct functionids_
 	if (!function)
 		return 0;
 	function->key = key;
+	function->wait_traits =
+		wait_traits__of(functions_text(f, key.name), functions_text(f, key.module));
 	HASH_ADD(hh, f->by_key, key, sizeof(key), function);
 	if (!HASH_ADDED(function)) {
 		free(function);
@@ -94,6 +106,27 @@ static int32_t functions_id(struct functionids_functions *f, struct functionids_
 	}
 	f->by_id[f->cnt++] = function;
 	return function->id = (int32_t)f->cnt;
+}
+
+size_t function_ids__cnt(struct function_numbers *f)
+{
+	size_t cnt;
+
+	pthread_mutex_lock(&f->lock);
+	cnt = f->cnt;
+	pthread_mutex_unlock(&f->lock);
+	return cnt;
+}
+
+void function_ids__traits(struct function_numbers *f, const int32_t *ids, size_t cnt,
+			  uint16_t *traits)
+{
+	pthread_mutex_lock(&f->lock);
+	for (size_t i = 0; i < cnt; i++)
+		traits[i] = ids[i] > 0 && (size_t)ids[i] <= f->cnt
+				    ? f->by_id[ids[i] - 1]->wait_traits
+				    : 0;
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* Like DuckDB's parse_filename(). */
@@ -107,7 +140,7 @@ static struct frame_text functionids_file_name(struct frame_text path)
 }
 
 /* Returns what sql/stacks.sql defines as function_of(); 0 if out of memory. */
-static int32_t functions__of_frame(struct functionids_functions *f, struct named_frame *frame)
+static int32_t functions__of_frame(struct function_numbers *f, struct named_frame *frame)
 {
 	struct frame_text module = functionids_file_name(frame->module), name = frame->name;
 	char place[FUNCTION_PLACE_SZ];
@@ -148,7 +181,7 @@ struct recent {
 
 /* A call for one chunk. */
 struct numbering {
-	struct functionids_functions *functions;
+	struct function_numbers *functions;
 	struct frames frames;
 	int32_t *ids; /* the output */
 	size_t cnt;
@@ -223,11 +256,10 @@ static bool number_stack(struct numbering *n, idx_t row, duckdb_list_entry *out)
 	return ok;
 }
 
-/* Reserves as many numbers as the lists of a vector have elements. Returns NULL if out of memory.
- */
-static int32_t *reserve_ids(const struct cells *lists, idx_t rows, duckdb_vector output)
+int32_t *function_ids__reserve(const struct cells *lists, idx_t rows, idx_t more,
+			       duckdb_vector output)
 {
-	idx_t cnt = 0;
+	idx_t cnt = rows * more;
 
 	for (idx_t row = 0; row < rows; row++)
 		cnt += cells__list(lists, row).length;
@@ -243,7 +275,7 @@ static bool number_chunk(struct numbering *n, duckdb_data_chunk input, duckdb_ve
 	bool ok;
 
 	n->frames = frames__on(duckdb_data_chunk_get_vector(input, 0));
-	n->ids = reserve_ids(&n->frames.list, rows, output);
+	n->ids = function_ids__reserve(&n->frames.list, rows, 0, output);
 	ok = n->ids != NULL;
 	for (idx_t row = 0; row < rows && ok; row++)
 		ok = number_stack(n, row, &lists[row]);
@@ -274,58 +306,6 @@ static void functionids_check_frames(duckdb_bind_info info)
 	duckdb_destroy_expression(&frames);
 }
 
-/* ---- functionids_first_of_each()
- * ------------------------------------------------------------------------- */
-
-/* The list in which a number occurred last. */
-struct met {
-	uint32_t *list; /* [number] */
-	size_t cnt;
-};
-
-static bool functionids_keep_first(struct met *met, int32_t id, uint32_t list)
-{
-	if (id <= 0 || (size_t)id >= met->cnt || met->list[id] == list)
-		return false;
-	met->list[id] = list;
-	return true;
-}
-
-static bool first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vector output)
-{
-	struct cells in = cells__on(duckdb_data_chunk_get_vector(input, 0));
-	const int32_t *from = duckdb_vector_get_data(duckdb_list_vector_get_child(in.vector));
-	idx_t cnt = 0, rows = duckdb_data_chunk_get_size(input);
-	duckdb_list_entry *lists = duckdb_vector_get_data(output);
-	int32_t *ids = reserve_ids(&in, rows, output);
-
-	for (idx_t row = 0; row < rows && ids; row++) {
-		duckdb_list_entry list = cells__list(&in, row);
-
-		lists[row].offset = cnt;
-		for (idx_t at = list.offset; at < list.offset + list.length; at++)
-			if (functionids_keep_first(met, from[at], (uint32_t)row + 1))
-				ids[cnt++] = from[at];
-		lists[row].length = cnt - lists[row].offset;
-	}
-	return ids && duckdb_list_vector_set_size(output, cnt) == DuckDBSuccess;
-}
-
-static void functionids_first_of_each(duckdb_function_info info, duckdb_data_chunk input,
-				      duckdb_vector output)
-{
-	struct functionids_functions *f = duckdb_scalar_function_get_extra_info(info);
-	struct met met;
-
-	pthread_mutex_lock(&f->lock);
-	met.cnt = f->cnt + 1;
-	pthread_mutex_unlock(&f->lock);
-	met.list = calloc(met.cnt, sizeof(*met.list));
-	if (!met.list || !first_of_chunk(&met, input, output))
-		duckdb_scalar_function_set_error(info, "out of memory");
-	free(met.list);
-}
-
 /* ---- functions_seen() ------------------------------------------------------------------------ */
 
 struct listing {
@@ -339,7 +319,8 @@ static void listing_bind(duckdb_bind_info info)
 		duckdb_type type;
 	} columns[] = { { "id", DUCKDB_TYPE_INTEGER },
 			{ "name", DUCKDB_TYPE_VARCHAR },
-			{ "module", DUCKDB_TYPE_VARCHAR } };
+			{ "module", DUCKDB_TYPE_VARCHAR },
+			{ "works_for_caller", DUCKDB_TYPE_BOOLEAN } };
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		duckdb_logical_type type = duckdb_create_logical_type(columns[i].type);
@@ -359,7 +340,7 @@ static void listing_init(duckdb_init_info info)
 	duckdb_init_set_max_threads(info, 1);
 }
 
-static void assign_string(const struct functionids_functions *f, uint32_t string, duckdb_vector to,
+static void assign_string(const struct function_numbers *f, uint32_t string, duckdb_vector to,
 			  idx_t row)
 {
 	size_t sz;
@@ -370,9 +351,10 @@ static void assign_string(const struct functionids_functions *f, uint32_t string
 
 static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 {
-	struct functionids_functions *f = duckdb_function_get_extra_info(info);
+	struct function_numbers *f = duckdb_function_get_extra_info(info);
 	struct listing *l = duckdb_function_get_init_data(info);
 	int32_t *ids = duckdb_vector_get_data(duckdb_data_chunk_get_vector(output, 0));
+	bool *works = duckdb_vector_get_data(duckdb_data_chunk_get_vector(output, 3));
 	idx_t row = 0;
 
 	pthread_mutex_lock(&f->lock);
@@ -380,6 +362,7 @@ static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 		const struct functionids_function *function = f->by_id[l->given];
 
 		ids[row] = function->id;
+		works[row] = function->wait_traits & (WAIT_RUNTIME | WAIT_UNNAMED);
 		assign_string(f, function->key.name, duckdb_data_chunk_get_vector(output, 1), row);
 		assign_string(f, function->key.module, duckdb_data_chunk_get_vector(output, 2),
 			      row);
@@ -390,34 +373,35 @@ static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static duckdb_state register_scalar(struct db *db, struct functionids_functions *f,
-				    const char *name)
+int function_ids__add(struct db *db, struct function_numbers *f,
+		      const struct function_ids_scalar *scalar)
 {
-	bool is_numbering = strcmp(name, "function_ids") == 0;
 	duckdb_logical_type id = duckdb_create_logical_type(DUCKDB_TYPE_INTEGER);
 	duckdb_logical_type ids = duckdb_create_list_type(id);
 	duckdb_logical_type any = duckdb_create_logical_type(DUCKDB_TYPE_ANY);
 	duckdb_scalar_function s = duckdb_create_scalar_function();
 	duckdb_state state;
 
-	duckdb_scalar_function_set_name(s, name);
-	duckdb_scalar_function_add_parameter(s, is_numbering ? any : ids);
+	duckdb_scalar_function_set_name(s, scalar->name);
+	duckdb_scalar_function_add_parameter(s, scalar->takes_frames ? any : ids);
 	duckdb_scalar_function_set_return_type(s, ids);
 	duckdb_scalar_function_set_extra_info(s, f, NULL);
-	duckdb_scalar_function_set_function(s, is_numbering ? function_ids
-							    : functionids_first_of_each);
-	if (is_numbering)
+	duckdb_scalar_function_set_function(s, scalar->run);
+	if (scalar->takes_frames)
 		duckdb_scalar_function_set_bind(s, functionids_check_frames);
 	state = duckdb_register_scalar_function(db->connection, s);
 	duckdb_destroy_scalar_function(&s);
 	duckdb_destroy_logical_type(&any);
 	duckdb_destroy_logical_type(&ids);
 	duckdb_destroy_logical_type(&id);
-	return state;
+	if (state == DuckDBSuccess)
+		return 0;
+	log__error("cannot add %s() to DuckDB", scalar->name);
+	return -EINVAL;
 }
 
 /* Registers the listing, which owns the functions. */
-static duckdb_state register_listing(struct db *db, struct functionids_functions *f)
+static duckdb_state register_listing(struct db *db, struct function_numbers *f)
 {
 	duckdb_table_function t = duckdb_create_table_function();
 	duckdb_state state;
@@ -432,18 +416,18 @@ static duckdb_state register_listing(struct db *db, struct functionids_functions
 	return state;
 }
 
-int function_ids__register(struct db *db, struct function_places *places)
+int function_ids__register(struct db *db, struct function_places *places,
+			   struct function_numbers **out)
 {
-	struct functionids_functions *f = functions__new(places);
+	static const struct function_ids_scalar scalar = { "function_ids", function_ids, true };
 
-	if (!f) {
+	*out = functions__new(places);
+	if (!*out) {
 		log__error("out of memory");
 		return -ENOMEM;
 	}
-	if (register_listing(db, f) == DuckDBSuccess &&
-	    register_scalar(db, f, "function_ids") == DuckDBSuccess &&
-	    register_scalar(db, f, "first_of_each") == DuckDBSuccess)
-		return 0;
-	log__error("cannot add to DuckDB what numbers functions");
+	if (register_listing(db, *out) == DuckDBSuccess)
+		return function_ids__add(db, *out, &scalar);
+	log__error("cannot add functions_seen() to DuckDB");
 	return -EINVAL;
 }

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "stacksexport/model/framelines.h"
-#include "stacksexport/model/waiting.h"
+#include "stacksexport/model/stackwait.h"
 
 /* Stacks that are in the tree. Entry i belongs to key i. */
 struct tree_leaves {
@@ -173,13 +173,11 @@ static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(t->stacks, id, &cnt);
-	struct waiting w = waiting__find(t->stacks, frames, cnt);
+	struct waiting w = stack_wait__find(t->stacks, frames, cnt);
 
-	for (size_t i = cnt; i-- > w.first && node != KEYMAP_NONE;)
-		if (!waiting__is_hidden(t->stacks, frames[i]))
+	for (size_t i = cnt; cnt && i-- > w.waits_in && node != KEYMAP_NONE;)
+		if (i == w.waits_in || !stack_wait__is_hidden(t->stacks, frames[i]))
 			node = calltree_add_frame(t, node, frames[i]);
-	if (w.leaf_only && cnt && node != KEYMAP_NONE)
-		node = calltree_add_frame(t, node, frames[0]);
 	return node;
 }
 

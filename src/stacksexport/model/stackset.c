@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/strtab.h"
+#include "stacksexport/model/waittraits.h"
 
 /* The place of a stack's frames in stackset.sequence. */
 struct stack_span {
@@ -152,8 +153,8 @@ uint32_t stackset__add_function(struct stackset *s, struct frame_text name,
 	if (index == KEYMAP_NONE)
 		s->err = -ENOMEM;
 	if (is_new)
-		functions[index] =
-			(struct function){ name_id, module_id, kind, is_library(module) };
+		functions[index] = (struct function){ name_id, module_id, kind, is_library(module),
+						      wait_traits__of(name, module) };
 	return index;
 }
 

@@ -28,6 +28,7 @@ struct function {
 	uint32_t name, module; /* the module without its folders */
 	enum frame_kind kind;
 	bool is_library;
+	uint16_t wait_traits; /* enum wait_trait */
 };
 
 struct model_frame {

@@ -1,93 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stacksexport/model/waiting.h"
 
-#include <string.h>
+#include "stacksexport/model/waittraits.h"
 
-static bool waiting_text_is(struct frame_text t, const char *s)
-{
-	return t.sz == strlen(s) && memcmp(t.s, s, t.sz) == 0;
-}
-
-static bool waiting_text_begins(struct frame_text t, const char *s)
-{
-	return t.sz >= strlen(s) && memcmp(t.s, s, strlen(s)) == 0;
-}
-
-static bool waiting_text_has(struct frame_text t, const char *s)
-{
-	return t.sz && memmem(t.s, t.sz, s, strlen(s)) != NULL;
-}
-
-struct names {
-	struct frame_text name, module;
+/* A stack and its parts: [0, own) is the runtime's on top, [own, root) is the program's. */
+struct waiting_stack {
+	const uint16_t *traits;
+	size_t cnt, own, root;
 };
 
-static struct names waiting_names_of(const struct stackset *s, uint32_t frame)
+static bool waiting_counts(const struct waiting_stack *s, size_t i)
 {
-	const struct function *f = stackset__function(s, stackset__frame_at(s, frame)->function);
-
-	return (struct names){ stackset__text(s, f->name), stackset__text(s, f->module) };
+	return !(s->traits[i] & WAIT_SCHEDULES);
 }
 
-bool waiting__is_hidden(const struct stackset *s, uint32_t frame)
+static size_t waiting_min(size_t a, size_t b)
 {
-	static const char *const cancel[] = { "__syscall_cancel_arch", "__internal_syscall_cancel",
-					      "__syscall_cancel" };
-	struct names n = waiting_names_of(s, frame);
+	return a < b ? a : b;
+}
 
-	if (waiting_text_is(n.module, "[kernel]") &&
-	    (waiting_text_has(n.name, "schedule") || waiting_text_is(n.name, "__cond_resched")))
-		return true;
-	for (size_t i = 0; i < sizeof(cancel) / sizeof(*cancel); i++)
-		if (waiting_text_is(n.name, cancel[i]))
+static struct waiting_stack waiting_split(const uint16_t *traits, size_t cnt)
+{
+	struct waiting_stack s = { traits, cnt, 0, 0 };
+
+	while (s.root < cnt && !(traits[s.root] & WAIT_ROOT))
+		s.root++;
+	while (s.own < cnt && (!waiting_counts(&s, s.own) || traits[s.own] & WAIT_RUNTIME))
+		s.own++;
+	return s;
+}
+
+/* Returns the first counting frame of [from, to) that lacks all of `without`; `to` if none does. */
+static size_t waiting_first(const struct waiting_stack *s, size_t from, size_t to, uint16_t without)
+{
+	while (from < to && (!waiting_counts(s, from) || s->traits[from] & without))
+		from++;
+	return from;
+}
+
+/* A function of libc has a name where it can be called. */
+static size_t waiting_call(const struct waiting_stack *s)
+{
+	size_t top = waiting_min(s->own, s->root), first = waiting_first(s, 0, top, 0);
+
+	for (size_t i = top; i-- > 0;)
+		if (waiting_counts(s, i) && s->traits[i] & WAIT_LIBC &&
+		    !(s->traits[i] & WAIT_UNNAMED))
+			return i;
+	return first < top ? first : WAITING_NONE;
+}
+
+/* Returns the frame below the program's plumbing. */
+static size_t waiting_below(const struct waiting_stack *s)
+{
+	for (size_t i = s->root; i-- > s->own;)
+		if (waiting_counts(s, i) && s->traits[i] & WAIT_PLUMBING)
+			return i + 1;
+	return s->own;
+}
+
+static size_t waiting_place(const struct waiting_stack *s, size_t call)
+{
+	size_t below = waiting_below(s), at = waiting_first(s, below, s->root, WAIT_UNNAMED);
+
+	if (at >= s->root)
+		at = waiting_first(s, below, s->root, 0);
+	if (at >= s->root)
+		at = waiting_first(s, s->own, s->root, 0);
+	if (at < s->root)
+		return at;
+	return call != WAITING_NONE ? call : s->cnt ? 0 : WAITING_NONE;
+}
+
+static bool waiting_has(const struct waiting_stack *s, size_t to, uint16_t trait)
+{
+	for (size_t i = 0; i < to; i++)
+		if (waiting_counts(s, i) && s->traits[i] & trait)
 			return true;
 	return false;
 }
 
-static bool is_of_libc(const struct names *n)
+/* Returns true if at most two functions are between the call and the thread's root. */
+static bool waiting_is_near_root(const struct waiting_stack *s)
 {
-	return waiting_text_is(n->module, "libc.so.6");
+	size_t cnt = 0;
+
+	for (size_t i = s->own; i < s->root; i++)
+		cnt += waiting_counts(s, i) && !(s->traits[i] & WAIT_RUNTIME);
+	return cnt <= 2;
 }
 
-static bool is_unnamed_of_libc(const struct names *n)
+static bool waiting_for_work(const struct waiting_stack *s, size_t waits_in)
 {
-	return is_of_libc(n) &&
-	       (waiting_text_begins(n->name, "+") || waiting_text_is(n->name, "[no symbol]"));
+	size_t top = waiting_min(s->own, s->root);
+
+	if (!s->cnt || waiting_has(s, s->cnt, WAIT_CAUSE))
+		return false;
+	return waiting_has(s, s->cnt, WAIT_LOOP) || s->traits[waits_in] & WAIT_OUTER_LOOP ||
+	       waiting_has(s, top, WAIT_LOOP_CALL) ||
+	       (waiting_has(s, top, WAIT_POOL_CALL) && waiting_is_near_root(s));
 }
 
-/* Returns the first frame from `at` on that counts; cnt if there is none. */
-static size_t next_caller(const struct stackset *s, const uint32_t *frames, size_t cnt, size_t at)
+struct waiting waiting__find(const uint16_t *traits, size_t cnt)
 {
-	while (at < cnt && waiting__is_hidden(s, frames[at]))
-		at++;
-	return at;
-}
+	struct waiting_stack s = waiting_split(traits, cnt);
+	struct waiting w = { .call = waiting_call(&s) };
 
-/* Returns the first frame from `at` on that counts and, if it is in libc, has a name. */
-static size_t first_named(const struct stackset *s, const uint32_t *frames, size_t cnt, size_t at)
-{
-	for (; at < cnt; at = next_caller(s, frames, cnt, at + 1)) {
-		struct names n = waiting_names_of(s, frames[at]);
-
-		if (!is_unnamed_of_libc(&n))
-			break;
-	}
-	return at;
-}
-
-struct waiting waiting__find(const struct stackset *s, const uint32_t *frames, size_t cnt)
-{
-	size_t first = next_caller(s, frames, cnt, 0), named;
-	struct names n;
-
-	if (first == cnt)
-		return (struct waiting){ cnt, true };
-	n = waiting_names_of(s, frames[first]);
-	named = is_of_libc(&n) ? first_named(s, frames, cnt, first) : cnt;
-	if (named == cnt)
-		return (struct waiting){ first, false };
-	n = waiting_names_of(s, frames[named]);
-	if (!is_of_libc(&n) || waiting_text_begins(n.name, "__libc_start"))
-		return (struct waiting){ first, false };
-	return (struct waiting){ named, false };
+	w.waits_in = waiting_place(&s, w.call);
+	w.is_idle = waiting_for_work(&s, w.waits_in);
+	return w;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "stacksexport/duck/cells.h"
-#include "stacksexport/model/waiting.h"
+#include "stacksexport/model/stackwait.h"
 #include "stacksexport/web/jsonout.h"
 
 #define SUFFIX	  "stack"
@@ -49,29 +49,16 @@ bool stack_ids__parse(struct stack_ids *s, const char *text, size_t sz)
 	return false;
 }
 
-static bool is_own(const struct function *f, struct frame_text name)
-{
-	return !f->is_library && f->kind != FRAME_KERNEL && f->kind != FRAME_INTERPRETER &&
-	       f->kind != FRAME_LABEL && name.sz && name.s[0] != '+' && name.s[0] != '[';
-}
-
-/* Returns the innermost function of the program's own code that has a name, or an empty text. */
-static struct frame_text own_caller(const struct stackset *s, const uint32_t *frames, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++) {
-		const struct function *f =
-			stackset__function(s, stackset__frame_at(s, frames[i])->function);
-		struct frame_text name = stackset__text(s, f->name);
-
-		if (is_own(f, name))
-			return name;
-	}
-	return (struct frame_text){ "", 0 };
-}
-
 struct place_names {
 	struct frame_text where, caller;
 };
+
+static struct frame_text function_name(const struct stackset *s, uint32_t frame)
+{
+	const struct function *f = stackset__function(s, stackset__frame_at(s, frame)->function);
+
+	return stackset__text(s, f->name);
+}
 
 /* Prefers the user stack, like the table of functions. Must hold the lock. */
 static struct place_names place_of(const struct stackset *s, const struct stack_ids *ids)
@@ -79,15 +66,13 @@ static struct place_names place_of(const struct stackset *s, const struct stack_
 	struct place_names names = { { "[no stack]", sizeof("[no stack]") - 1 }, { "", 0 } };
 	size_t cnt;
 	const uint32_t *frames = stackset__find(s, ids->cnt ? ids->ids[ids->cnt - 1] : 0, &cnt);
-	struct waiting w;
-	uint32_t function;
+	struct waiting w = stack_wait__find(s, frames, cnt);
 
-	if (!cnt)
+	if (w.waits_in == WAITING_NONE)
 		return names;
-	w = waiting__find(s, frames, cnt);
-	function = stackset__frame_at(s, frames[w.leaf_only ? 0 : w.first])->function;
-	names.where = stackset__text(s, stackset__function(s, function)->name);
-	names.caller = own_caller(s, frames, cnt);
+	names.where = function_name(s, frames[w.call == WAITING_NONE ? w.waits_in : w.call]);
+	if (w.call != WAITING_NONE && w.call != w.waits_in)
+		names.caller = function_name(s, frames[w.waits_in]);
 	return names;
 }
 
