@@ -13,9 +13,18 @@ struct named {
 	const char *name, *module; /* NULL: the program */
 };
 
-#define LIBC(function)	 { function, "libc.so.6" }
-#define KERNEL(function) { function, "[kernel]" }
-#define PROG(function)	 { function, "prog" }
+#define LIBC(function)                \
+	{                             \
+		function, "libc.so.6" \
+	}
+#define KERNEL(function)             \
+	{                            \
+		function, "[kernel]" \
+	}
+#define PROG(function)           \
+	{                        \
+		function, "prog" \
+	}
 
 static struct frame_text text(const char *s)
 {
@@ -42,7 +51,10 @@ static void a_thread_waits_in_the_function_that_explains_it(void **state)
 		  "read",
 		  "[no symbol]",
 		  false },
-		{ { LIBC("read"), LIBC("__libc_start_main"), PROG("_start") }, "read", "read", false },
+		{ { LIBC("read"), LIBC("__libc_start_main"), PROG("_start") },
+		  "read",
+		  "read",
+		  false },
 		/* the kernel alone */
 		{ { KERNEL("__schedule"), KERNEL("schedule"), KERNEL("do_poll"), KERNEL("entry") },
 		  NULL,
@@ -57,19 +69,19 @@ static void a_thread_waits_in_the_function_that_explains_it(void **state)
 		  "do_recv",
 		  "handle",
 		  false },
-		{ { LIBC("pthread_cond_wait"),
-		    PROG("java.lang.Object.wait"),
-		    PROG("java.lang.ref.ReferenceQueue.remove"),
-		    PROG("java.lang.Thread.run") },
+		{ { LIBC("pthread_cond_wait"), PROG("java.lang.Object.wait"),
+		    PROG("java.lang.ref.ReferenceQueue.remove"), PROG("java.lang.Thread.run") },
 		  "pthread_cond_wait",
 		  "java.lang.ref.ReferenceQueue.remove",
 		  true },
 		/* plumbing */
-		{ { LIBC("epoll_wait"), PROG("WaitEventSetWait"), PROG("secure_read"), PROG("main") },
+		{ { LIBC("epoll_wait"), PROG("WaitEventSetWait"), PROG("secure_read"),
+		    PROG("main") },
 		  "epoll_wait",
 		  "secure_read",
 		  true },
-		{ { LIBC("semop"), PROG("ProcSleep"), PROG("LockAcquire"), PROG("XactLockTableWait") },
+		{ { LIBC("semop"), PROG("ProcSleep"), PROG("LockAcquire"),
+		    PROG("XactLockTableWait") },
 		  "semop",
 		  "XactLockTableWait",
 		  false },
@@ -97,8 +109,8 @@ static void a_thread_waits_in_the_function_that_explains_it(void **state)
 		size_t cnt = 0;
 
 		for (; cnt < FRAMES_MAX && stack[cnt].name; cnt++)
-			traits[cnt] = wait_traits__of(text(stack[cnt].name),
-						      text(stack[cnt].module));
+			traits[cnt] =
+				wait_traits__of(text(stack[cnt].name), text(stack[cnt].module));
 		w = waiting__find(traits, cnt);
 		assert_int_equal(w.call == WAITING_NONE, !cases[i].call);
 		if (cases[i].call)

@@ -44,8 +44,7 @@ static bool first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vect
 	return ids && duckdb_list_vector_set_size(output, cnt) == DuckDBSuccess;
 }
 
-static void first_of_each(duckdb_function_info info, duckdb_data_chunk input,
-			     duckdb_vector output)
+static void first_of_each(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
 {
 	struct function_numbers *f = duckdb_scalar_function_get_extra_info(info);
 	struct met met;

@@ -6,7 +6,11 @@
 #include <string.h>
 
 enum match { MATCH_IS, MATCH_BEGINS, MATCH_HAS };
-enum subject { SUBJECT_NAME, SUBJECT_MODULE, SUBJECT_CALL /* a name without leading underscores */ };
+enum subject {
+	SUBJECT_NAME,
+	SUBJECT_MODULE,
+	SUBJECT_CALL /* a name without leading underscores */
+};
 
 /* Texts that give a trait. */
 static const struct trait_rule {
@@ -102,8 +106,8 @@ static const struct trait_rule {
 	  MATCH_IS,
 	  { "ngx_epoll_process_events", "uv__io_poll", "event_base_loop", "g_main_context_iterate",
 	    "g_main_loop_run", "aeProcessEvents", "main_loop_wait", "qemu_poll_ns",
-	    "PostmasterMain", "server_loop2", "BaseEventLoop._run_once",
-	    "BaseServer.serve_forever", "Arbiter.run" } },
+	    "PostmasterMain", "server_loop2", "BaseEventLoop._run_once", "BaseServer.serve_forever",
+	    "Arbiter.run" } },
 	{ WAIT_LOOP_CALL,
 	  SUBJECT_CALL,
 	  MATCH_IS,
@@ -123,8 +127,7 @@ static const struct trait_rule {
 	  MATCH_BEGINS,
 	  { "sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_timedwait",
 	    "new_sem_clockwait", "pthread_cond_wait", "pthread_cond_timedwait",
-	    "pthread_cond_clockwait", "futex_abstimed_wait_common",
-	    "std::condition_variable::" } },
+	    "pthread_cond_clockwait", "futex_abstimed_wait_common", "std::condition_variable::" } },
 };
 
 static bool trait_text_is(struct frame_text t, const char *s)
