@@ -31,79 +31,74 @@ static struct frame_text text(const char *s)
 	return (struct frame_text){ s, strlen(s) };
 }
 
+static const struct waiting_scene {
+	struct named stack[FRAMES_MAX];
+	const char *call, *waits_in; /* NULL: none */
+	bool is_idle;
+} scenes[] = {
+	{ { { 0 } }, NULL, NULL, false },
+	{ { PROG("main") }, NULL, "main", false },
+	{ { LIBC("read"), PROG("serve"), PROG("main") }, "read", "serve", false },
+	{ { LIBC("__syscall_cancel_arch"), LIBC("+0x12"), LIBC("read"), PROG("serve") },
+	  "read",
+	  "serve",
+	  false },
+	{ { LIBC("+0x12"), PROG("serve") }, "+0x12", "serve", false },
+	{ { LIBC("read"), PROG("[no symbol]"), PROG("serve") }, "read", "serve", false },
+	{ { LIBC("read"), PROG("[no symbol]"), LIBC("__libc_start_main") },
+	  "read",
+	  "[no symbol]",
+	  false },
+	{ { LIBC("read"), LIBC("__libc_start_main"), PROG("_start") }, "read", "read", false },
+	/* the kernel alone */
+	{ { KERNEL("__schedule"), KERNEL("schedule"), KERNEL("do_poll"), KERNEL("entry") },
+	  NULL,
+	  "do_poll",
+	  false },
+	{ { KERNEL("schedule") }, NULL, "schedule", false },
+	/* runtimes */
+	{ { { "do_recv", "_socket.cpython-311-x86_64-linux-gnu.so" },
+	    { "f", "libpython3.12.so.1.0" },
+	    { "get", "queue.py" },
+	    { "handle", "app.py" } },
+	  "do_recv",
+	  "handle",
+	  false },
+	{ { LIBC("pthread_cond_wait"), PROG("java.lang.Object.wait"),
+	    PROG("java.lang.ref.ReferenceQueue.remove"), PROG("java.lang.Thread.run") },
+	  "pthread_cond_wait",
+	  "java.lang.ref.ReferenceQueue.remove",
+	  true },
+	/* plumbing */
+	{ { LIBC("epoll_wait"), PROG("WaitEventSetWait"), PROG("secure_read"), PROG("main") },
+	  "epoll_wait",
+	  "secure_read",
+	  true },
+	{ { LIBC("semop"), PROG("ProcSleep"), PROG("LockAcquire"), PROG("XactLockTableWait") },
+	  "semop",
+	  "XactLockTableWait",
+	  false },
+	/* for work, and not */
+	{ { LIBC("__poll"), PROG("take"), PROG("worker"), LIBC("start_thread") },
+	  "__poll",
+	  "take",
+	  true },
+	{ { LIBC("poll"), PROG("read"), PROG("query"), PROG("worker"), LIBC("clone3") },
+	  "poll",
+	  "read",
+	  false },
+	{ { LIBC("clock_nanosleep"), PROG("naps") }, "clock_nanosleep", "naps", false },
+	{ { PROG("epoll_wait"), PROG("main") }, NULL, "epoll_wait", false },
+	{ { LIBC("read"), PROG("PostmasterMain") }, "read", "PostmasterMain", true },
+	{ { LIBC("epoll_wait"), PROG("pg_sleep") }, "epoll_wait", "pg_sleep", false },
+	{ { LIBC("read"), { "_worker", "thread.py" } }, "read", "_worker", true },
+};
+
 static void a_thread_waits_in_the_function_that_explains_it(void **state)
 {
-	static const struct {
-		struct named stack[FRAMES_MAX];
-		const char *call, *waits_in; /* NULL: none */
-		bool is_idle;
-	} cases[] = {
-		{ { { 0 } }, NULL, NULL, false },
-		{ { PROG("main") }, NULL, "main", false },
-		{ { LIBC("read"), PROG("serve"), PROG("main") }, "read", "serve", false },
-		{ { LIBC("__syscall_cancel_arch"), LIBC("+0x12"), LIBC("read"), PROG("serve") },
-		  "read",
-		  "serve",
-		  false },
-		{ { LIBC("+0x12"), PROG("serve") }, "+0x12", "serve", false },
-		{ { LIBC("read"), PROG("[no symbol]"), PROG("serve") }, "read", "serve", false },
-		{ { LIBC("read"), PROG("[no symbol]"), LIBC("__libc_start_main") },
-		  "read",
-		  "[no symbol]",
-		  false },
-		{ { LIBC("read"), LIBC("__libc_start_main"), PROG("_start") },
-		  "read",
-		  "read",
-		  false },
-		/* the kernel alone */
-		{ { KERNEL("__schedule"), KERNEL("schedule"), KERNEL("do_poll"), KERNEL("entry") },
-		  NULL,
-		  "do_poll",
-		  false },
-		{ { KERNEL("schedule") }, NULL, "schedule", false },
-		/* runtimes */
-		{ { { "do_recv", "_socket.cpython-311-x86_64-linux-gnu.so" },
-		    { "f", "libpython3.12.so.1.0" },
-		    { "get", "queue.py" },
-		    { "handle", "app.py" } },
-		  "do_recv",
-		  "handle",
-		  false },
-		{ { LIBC("pthread_cond_wait"), PROG("java.lang.Object.wait"),
-		    PROG("java.lang.ref.ReferenceQueue.remove"), PROG("java.lang.Thread.run") },
-		  "pthread_cond_wait",
-		  "java.lang.ref.ReferenceQueue.remove",
-		  true },
-		/* plumbing */
-		{ { LIBC("epoll_wait"), PROG("WaitEventSetWait"), PROG("secure_read"),
-		    PROG("main") },
-		  "epoll_wait",
-		  "secure_read",
-		  true },
-		{ { LIBC("semop"), PROG("ProcSleep"), PROG("LockAcquire"),
-		    PROG("XactLockTableWait") },
-		  "semop",
-		  "XactLockTableWait",
-		  false },
-		/* for work, and not */
-		{ { LIBC("__poll"), PROG("take"), PROG("worker"), LIBC("start_thread") },
-		  "__poll",
-		  "take",
-		  true },
-		{ { LIBC("poll"), PROG("read"), PROG("query"), PROG("worker"), LIBC("clone3") },
-		  "poll",
-		  "read",
-		  false },
-		{ { LIBC("clock_nanosleep"), PROG("naps") }, "clock_nanosleep", "naps", false },
-		{ { PROG("epoll_wait"), PROG("main") }, NULL, "epoll_wait", false },
-		{ { LIBC("read"), PROG("PostmasterMain") }, "read", "PostmasterMain", true },
-		{ { LIBC("epoll_wait"), PROG("pg_sleep") }, "epoll_wait", "pg_sleep", false },
-		{ { LIBC("read"), { "_worker", "thread.py" } }, "read", "_worker", true },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct named *stack = cases[i].stack;
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+		const struct named *stack = scenes[i].stack;
 		uint16_t traits[FRAMES_MAX];
 		struct waiting w;
 		size_t cnt = 0;
@@ -112,13 +107,13 @@ static void a_thread_waits_in_the_function_that_explains_it(void **state)
 			traits[cnt] =
 				wait_traits__of(text(stack[cnt].name), text(stack[cnt].module));
 		w = waiting__find(traits, cnt);
-		assert_int_equal(w.call == WAITING_NONE, !cases[i].call);
-		if (cases[i].call)
-			assert_string_equal(stack[w.call].name, cases[i].call);
-		assert_int_equal(w.waits_in == WAITING_NONE, !cases[i].waits_in);
-		if (cases[i].waits_in)
-			assert_string_equal(stack[w.waits_in].name, cases[i].waits_in);
-		assert_int_equal(w.is_idle, cases[i].is_idle);
+		assert_int_equal(w.call == WAITING_NONE, !scenes[i].call);
+		if (scenes[i].call)
+			assert_string_equal(stack[w.call].name, scenes[i].call);
+		assert_int_equal(w.waits_in == WAITING_NONE, !scenes[i].waits_in);
+		if (scenes[i].waits_in)
+			assert_string_equal(stack[w.waits_in].name, scenes[i].waits_in);
+		assert_int_equal(w.is_idle, scenes[i].is_idle);
 	}
 }
 
