@@ -29,12 +29,13 @@ def shown(stack):
     return "\n".join(f"{f['name']} {f['module']} {f['line']} {f['mark']}" for f in stack)
 
 
-def stopped_stacks(start, program, runtime):
-    """{tid: stack} of threads that sleep. On a busy machine it can take longer than half a second to look into the process,
-    for which the collector waits before it records."""
-    for _ in range(3):
+def stopped_stacks(start, program, runtime, cnt=1):
+    """{tid: stack} of threads that sleep, of which `cnt` are in a process each. On a busy machine it can take longer than half
+    a second to look into the processes, for which the collector waits before it records."""
+    for _ in range(5):
         r = start("-p", "switch:u", "--pid", str(program.pid)).stop()
         stacks = dict(r.rows("SELECT pid, ustack FROM stacks WHERE kind = 'switch' AND ustack_id IS NOT NULL"))
-        if any(f["mark"] in (runtime, runtime + "_order") for s in stacks.values() for f in s):
+        known = [s for s in stacks.values() if any(f["mark"] in (runtime, runtime + "_order") for f in s)]
+        if len(known) >= cnt:
             break
     return stacks

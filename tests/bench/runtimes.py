@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the calls of interpreted programs cost at each sample: 20 different functions, with and without runtimes in turns."""
+import os
 import resource
 import shutil
+import signal
 import subprocess
 import time
 
@@ -34,6 +36,21 @@ def php_program():
 PROGRAMS = {"python3": python_program, "ruby": ruby_program, "php": php_program}
 
 
+SERVER = f"""
+import os, socket
+near, far = socket.socketpair()
+client = os.fork() == 0
+def serve(depth):
+    return serve(depth - 1) if depth else far.send(far.recv(64))
+while True:
+    if client:
+        near.send(b"request")
+        near.recv(64)
+    else:
+        serve({CALLS})
+"""
+
+
 def cost(folder, program, *options):
     """ns of BPF per recorded sample. Those of other programs are dropped at their start and count as part of it."""
     r = Run(folder, "-p", "profile:u:499", "--pid", str(program.pid), *options)
@@ -57,6 +74,31 @@ def beside_py_spy(tmp, program):
     row("… py-spy record --native -r 99: its CPU, with its start", f"{100 * cpu / SECONDS:.1f} % of a core")
 
 
+def server_cost(folder, program, *options):
+    """ns of BPF and of the collector per switch of a server and its client."""
+    r = Run(folder, "-p", "switch:u", "--pid", str(program.pid), *options)
+    r.settle()
+    before = time.monotonic()
+    time.sleep(SECONDS)
+    seconds = time.monotonic() - before
+    r.stop()
+    rows = max(r.rows, 1)
+    return r.bpf_ns / rows, 1e9 * r.cpu_used / (rows * seconds / (seconds + SETTLED))
+
+
+def beside_no_runtimes(tmp, python):
+    say(f"switches of a Python server of {CALLS} calls, with and without runtimes, {TURNS} times in turns")
+    program = subprocess.Popen([python, "-c", SERVER], start_new_session=True)
+    try:
+        costs = [[server_cost(tmp / f"server{turn}{len(o)}", program, *o) for o in ((), ("--no-runtimes",))] for turn in range(TURNS)]
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+    ratios = sorted(sum(a) / sum(b) for a, b in costs)
+    row(f"switch:u of a Python server of {CALLS} calls: BPF and collector per switch, × --no-runtimes",
+        f"{ratios[len(ratios) // 2]:.2f} ({', '.join(f'{1e-3 * sum(a):.1f} and {1e-3 * sum(b):.1f} µs' for a, b in costs)})")
+
+
 def measure(tmp):
     say(f"BPF per sample of programs with {CALLS} calls, with and without runtimes, {TURNS} times in turns")
     for name, program in PROGRAMS.items():
@@ -74,5 +116,7 @@ def measure(tmp):
             program.kill()
             program.wait()
         more = sorted(a - b for a, b in costs)
+        if name == "python3":
+            beside_no_runtimes(tmp, path)
         row(f"profile:u, a program of {name} with {CALLS} calls: BPF per sample more than with --no-runtimes",
             f"{1e-3 * more[len(more) // 2]:.1f} µs ({', '.join(f'{1e-3 * a:.1f} and {1e-3 * b:.1f}' for a, b in costs)})")

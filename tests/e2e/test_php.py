@@ -290,7 +290,7 @@ def test_stopped_programs_are_where_php_says(start, spawn, request, tmp_path, ph
     names = {int(k): v for k, v in json.loads((said / "names").read_text()).items()}
     wait_for(lambda: all((said / str(p)).exists() and is_stopped(p) for p in names))
     expected = {p: said_calls(script, json.loads((said / str(p)).read_text())) for p in names}
-    found = stopped_stacks(start, program, "php")
+    found = stopped_stacks(start, program, "php", len(names))
     assert len(names) > 45
     differing = {n: p for p, n in names.items() if expected[p] != our_calls(found.get(p, []))}
     assert differing.keys() <= DELEGATING, "\n".join(
