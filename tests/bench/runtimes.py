@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from measure import ROOT, Run, row, say
+from measure import ROOT, SETTLED, Run, row, say
 
 SECONDS = 4
 TURNS = 3
