@@ -204,7 +204,7 @@ nightly: setup-tests
 
 ## clang: build the programs with clang, into build-clang; unit tests use attributes of GCC
 clang:
-	@$(MAKE) --no-print-directory -j$(JOBS) CC=$(CLANG) BUILD=build-clang all
+	@$(MAKE) --no-print-directory -j$(JOBS) CC="$(CLANG)" BUILD=build-clang all
 
 ## tsan: run the unit tests and some end-to-end tests with ThreadSanitizer, from build-tsan
 tsan:
