@@ -93,7 +93,7 @@ class WaitsView {
           label: 'Called by',
           show: (r) => cleanName(r.caller, 300),
           value: (r) => r.caller,
-          title: 'the innermost function of the program, without libraries and interpreters',
+          title: 'the function that explains the wait: below libc, runtimes and what a program has for any wait',
         },
       ],
       { pick: (row) => waitsShowStacks(this.panel, [['Stack', row.stack]]) },

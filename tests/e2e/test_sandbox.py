@@ -259,8 +259,9 @@ def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, sp
     assert by_collector == [] and by_workers != []
 
 
-# How strace changes system calls of workers, and the message that the collector prints. A worker writes tables, whose first eight
-# bytes are changed. It seals them by `fcntl`: their filter ends workers that skip a call. It sends them by `sendmsg`, too late.
+# How strace changes system calls of workers, and the message that the collector prints. The first eight
+# bytes of the tables that a worker writes are changed. A worker seals them by `fcntl`: the filter ends workers that skip a call.
+# It sends them by `sendmsg`, too late.
 HOSTILE = {
     "forged": ("write:poke_enter=@arg2=ffffffffffffffff", "the answer of a worker that read this file was refused"),
     "unsealed": ("fcntl:retval=0", "the workers that read this file have ended"),

@@ -130,6 +130,7 @@ static void the_first_failure_is_given_back(void **state)
 	(void)state;
 	assert_int_equal(definitions__make_all(d, log_last_word, &l), -EINVAL);
 	assert_string_equal(l.made, "b ");
+	assert_string_equal(make(d, "FROM a"), "b a "); /* it is tried again */
 	definitions__free(d);
 }
 

@@ -309,7 +309,8 @@ static duckdb_state db__prepare_again(struct db *db, const char *sql,
 				      duckdb_prepared_statement *out)
 {
 	duckdb_destroy_prepare(out);
-	return db__define_all(db) == 0 ? duckdb_prepare(db->connection, sql, out) : DuckDBError;
+	db__define_all(db); /* logs what it cannot make */
+	return duckdb_prepare(db->connection, sql, out);
 }
 
 int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)

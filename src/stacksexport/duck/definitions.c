@@ -163,7 +163,10 @@ static int definition__make(struct definitions *d, struct definition *one, defin
 
 	one->is_made = true;
 	err = definitions__make(d, one->statement, fn, arg);
-	return err ? err : fn(one->statement, arg);
+	if (!err)
+		err = fn(one->statement, arg);
+	one->is_made = !err;
+	return err;
 }
 
 /* Words with which a statement asks what there is. */
