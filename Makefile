@@ -48,7 +48,7 @@ ALL_CFLAGS += -Og -g1 -w -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-f
 ALL_LDFLAGS += -fsanitize=$(SAN)
 endif
 
-# The folders of src, and for each folder the other folders whose headers it may include (tools/check-layers).
+# The folders of src, and for each folder the other folders that it may include headers of (tools/check-layers).
 base_MAY :=
 worker_MAY := base
 event_MAY := base
@@ -210,7 +210,7 @@ clang:
 tsan:
 	@$(MAKE) --no-print-directory -j$(JOBS) SAN=thread BUILD=build-tsan all tsan-build
 	@BUILDS=build-tsan PROGRAMS='$(notdir $(TSAN_TESTS))' tests/run unit
-	@BUILD=build-tsan PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py \
+	@BUILD=build-tsan PYTHONPATH=tests/lib $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/e2e/test_wake.py \
 		tests/e2e/test_sandbox.py::test_workers_are_not_recorded
 
 # Without tests of DuckDB, which is not built with the sanitizer, and without tests that time what a recorded process does.
@@ -226,14 +226,14 @@ single-step: shadow-build $(BUILD)/shadow/gmp_numbers
 .PHONY: servers
 servers: setup-tests
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@PYTHONPATH=tests $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
+	@PYTHONPATH=tests/lib $(DEPS)/venv/bin/python -m pytest -q -p per_test_timeout -p no:cacheprovider tests/servers
 
 ## fleet: ask Spark, ClickHouse, Trino (TRINO_URL), Iceberg and DuckDB about a fleet folder; minutes; skips engines that are not installed
 .PHONY: fleet
 fleet: setup-tests
 	@tools/setup fleet
 	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@PYTHONPATH=tests:tests/cli $(DEPS)/fleet/bin/python -m pytest -q -rs -p per_test_timeout -p no:cacheprovider tests/fleet
+	@PYTHONPATH=tests/lib:tests/cli $(DEPS)/fleet/bin/python -m pytest -q -rs -p per_test_timeout -p no:cacheprovider tests/fleet
 
 ## runtimes: run the tests of Python, Java, Node, Ruby and PHP with the versions of Debian 13, too, and those in .deps/runtimes/NAME/bin; root
 .PHONY: runtimes
@@ -393,7 +393,7 @@ $(BUILD)/lib/stacks/libduckdb.so: | $(DUCKDB)/lib/libduckdb.so
 	@mkdir -p $(@D)
 	$(Q)ln -sf $(abspath $(DUCKDB))/lib/libduckdb.so $@
 
-# The same place relative to the program as after installation.
+# At the place, relative to the program, where it is after installation.
 $(BUILD)/share/stacks/sql:
 	@mkdir -p $(@D)
 	$(Q)ln -sfn $(CURDIR)/sql $@

@@ -8,7 +8,7 @@ import time
 
 from measure import BUILD, ROOT, row, say
 
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests/lib"))
 import manyrows  # noqa: E402
 
 ROWS = 10_000_000

@@ -10,7 +10,7 @@ import duckdb
 
 from measure import BUILD, ROOT, Run, row, say
 
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests/lib"))
 from crowds import JIT, MANY, OPENED, OPENS, anonymous_mb  # noqa: E402
 
 PROCESSES, MAPPED = 500, 20  # the rest of the 28,000 mappings are those that every program has

@@ -63,7 +63,7 @@ def test_the_functions_that_decide_are_in_their_files():
 
 
 def test_the_bound_of_names_of_spans_is_that_of_the_source():
-    """Of an event, of the header for programs, and of a chosen span without a text, which ends with a NUL."""
+    """An event, the header for programs and a chosen span without a text (which ends with a NUL) have one bound."""
     sizes = {int(re.search(rf"#define {name}\s+(\d+)", (ROOT / path).read_text())[1])
              for path, name in (("bpf/event.h", "EVENT_SPAN_SZ"), ("include/stacks_tracing.h", "STACKS_NAME_SZ"))}
     (size,) = sizes

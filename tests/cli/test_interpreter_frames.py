@@ -18,7 +18,7 @@ STACK = names("strcmp", "sort", "_PyEval_EvalFrameDefault", "main")
 
 
 def write(folder, number, stack):
-    """A batch whose frames have marks; without a stack, one whose stacktraces file has no rows."""
+    """A batch that has frames with marks; without a stack, its stacktraces file has no rows."""
     batch = Batch().profile(number, stack)
     batch.write(folder, number)
     stacks = [{"stack_id": i, "frames": [{**f, "line": None, "mark": MARKS.get(f["name"])} for f in frames]}

@@ -63,7 +63,7 @@ int main()
 }
 """
 
-# The same inline function and template as above. The linker keeps one copy of each.
+# Uses the inline function and the template above. The linker keeps one copy of each.
 CC_TWIN = """
 #include <stacks_tracing.h>
 inline int inlined(int n) { STACKS_SPAN("inlined", 5); return n; }
@@ -138,7 +138,7 @@ def test_several_files_are_one_program(tmp_path, flags):
 
 
 def test_libraries_do_not_share_ids(tmp_path):
-    """A program and two libraries whose symbols are hidden from each other."""
+    """A program and two libraries that hide their symbols from each other."""
     source = """
 #include <stacks_tracing.h>
 uint64_t take_%s(void) { stacks_tracing_enter_semaphore = 1; return STACKS_SPAN_OPEN("span").span_id; }

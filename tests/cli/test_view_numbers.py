@@ -21,7 +21,7 @@ NOTHING = {"cpu": [{"span": "query"}, SELECTIONS[-1]], "offcpu": [{"pid": 101}, 
 
 
 def options(server, selection):
-    """The same selection for top, pprof and SQL; the page's times count from its beginning."""
+    """This selection for top, pprof and SQL; the page's times count from its beginning."""
     t0 = int(server.get("recording")["t0_ns"])
     out = []
     for key, value in selection.items():

@@ -18,7 +18,7 @@ import duckdb
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLLECTOR = ROOT / "build/bin/collector"
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/e2e")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/lib"), str(ROOT / "tests/e2e")]
 PY_SPY = ROOT / ".deps/differential/bin/py-spy"
 
 STACKS = "SELECT DISTINCT ON (e.pid) e.pid, s.frames FROM read_parquet('{0}/events-*') e JOIN read_parquet('{0}/stacktraces-*') s ON e.ustack_id = s.stack_id WHERE e.kind = 'switch' ORDER BY e.pid, e.timestamp DESC"

@@ -32,7 +32,7 @@ int main(void)
 }
 """
 
-# __jit_debug_descriptor is on a page of a file whose server does not answer.
+# __jit_debug_descriptor is on a page of a file that its file server does not deliver.
 DESCRIPTOR = """
 #include <fcntl.h>
 #include <string.h>
@@ -270,7 +270,7 @@ def test_a_crowd_of_programs_that_never_answer_harms_no_other_program(start, spa
 
 
 def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack):
-    """A read of process memory hangs if the process maps a file there whose server hangs."""
+    """A read of process memory hangs if the process maps a file there and the file server hangs."""
     (attack.source / "page").write_bytes(bytes(4096))
     honest = spawn(compile_c(BUSY, name="honest"))
     attack(DESCRIBED, PROGRAM=compile_c(DESCRIPTOR, name="hostile"))
@@ -284,7 +284,7 @@ def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, co
 
 
 def test_a_debug_link_to_a_server_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack, tmp_path):
-    """A link next to the program leads through /proc into the user's own mounts, whose overlay does not refuse root."""
+    """A link next to the program leads through /proc into the user's own mounts. The overlay there does not refuse root."""
     honest = spawn(compile_c(BUSY, name="honest"))
     hostile = compile_c(BUSY, name="hostile")
     (tmp_path / "empty").touch()

@@ -43,7 +43,7 @@ public class Busy extends Thread {
 }
 """ % DEPTH
 
-# A program whose methods call one another only so: callee → {(caller, line of the call)}.
+# A program with methods that call one another only so: callee → {(caller, line of the call)}.
 WORK = """
 package app;
 import java.lang.management.*;
@@ -139,7 +139,7 @@ def classes(tmp_path_factory):
 
 @pytest.fixture
 def run_java(record, classes):
-    """run_java(*options, record=[…]) → the recording of a java program whose thread `busy` spins and whose first thread
+    """run_java(*options, record=[…]) → the recording of a java program: its thread `busy` spins, and its first thread
     produces garbage."""
 
     def go(*options, by=()):

@@ -113,7 +113,7 @@ def test_the_recording_ends_with_the_thread(start, spawn, compile_c):
 
 
 def test_a_user_is_recorded(start, spawn, public):
-    """The user is not nobody: the workers of other collectors are."""
+    """The user ID is not 65534: the workers of other collectors have that one."""
     spawn(public(EXAMPLES / "sleeper"), 30, user="daemon")
     spawn(EXAMPLES / "lock", 30)
     c = start("-p", "switch:u", "--uid", "daemon")
@@ -317,7 +317,7 @@ def test_a_reused_process_id_has_its_own_stacks(record, compile_c):
 
 
 def forge_frames(source, target):
-    """A copy with the same build ID, whose call-frame information looks for return addresses 8 bytes too low."""
+    """A copy with the same build ID. Its call-frame information looks for return addresses 8 bytes too low."""
     sections = subprocess.run(["readelf", "-SW", source], capture_output=True, text=True, check=True).stdout
     name, offset, size = re.search(r"\s(\.eh_frame)\s+PROGBITS\s+\w+\s+(\w+)\s+(\w+)", sections).groups()
     begin, end = int(offset, 16), int(offset, 16) + int(size, 16)

@@ -131,7 +131,7 @@ class Killer(threading.Thread):
 
 
 def test_a_thousand_kills_of_workers_lose_no_row(start, compile_c, tmp_path):
-    """Every program is a new file, whose table a worker builds. Each stack is walked and has its names."""
+    """Every program is a new file, and a worker builds its table. Each stack is walked and has its names."""
     program = compile_c(SHORT, "-Wl,--no-eh-frame-hdr", name="short")
     program.chmod(0o777)  # other users can write it, so that its build ID is not believed
     copies = tmp_path / "copies"

@@ -404,7 +404,7 @@ def test_threads_processes_and_programs_may_end_inside_spans(start, spawn):
     script.end()
     other = Script(spawn)
     other.do("1 close 7", "1 enter 9 0 1 2 old")
-    # The same process as another program.
+    # This process as another program.
     other.do("1 exec", "1 exit 9", "1 close 9")
     other.do("0 enter 9 0 3 4 new", "0 exit 9", "0 close 9")
     other.end()

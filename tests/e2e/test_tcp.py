@@ -121,7 +121,7 @@ def test_a_connect_that_goes_on_at_the_end_is_pending(start):
 
 @pytest.fixture
 def network():
-    """network(command...) runs ip. Between its two ends, whose names it yields, there is a wire."""
+    """network(command...) runs ip. It yields the names of its two ends, and there is a wire between them."""
     client, server = (f"stacks-{os.getpid()}-{end}" for end in ("client", "server"))
 
     def ip(*args):

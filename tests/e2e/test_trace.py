@@ -13,7 +13,7 @@ TASKS, STEPS = 20, 5
 
 @pytest.fixture
 def rec(record):
-    """An event loop whose tasks are spans. It printed the number of steps and the seconds inside them."""
+    """An event loop: its tasks are spans. It printed the number of steps and the seconds inside them."""
     program = EXAMPLES / "spans_async"
     r = record("-p", f"profile:uk,switch:uk,exec:u,usdt:u:{program}", "--", program, TASKS, STEPS)
     words = r.stdout.split()

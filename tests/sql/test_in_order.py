@@ -134,7 +134,7 @@ def small_types(table):
 
 
 def other_columns(table):
-    """A list column, a column with a reserved name, and a column whose name looks like SQL."""
+    """A list column, a column with a reserved name, and a column with SQL as its name."""
     for name, value in [("list", [1, 2]), ("key", 7), ('x" FROM (SELECT 1) --', "x")]:
         table = table.append_column(name, pa.array([value] * len(table)))
     return table

@@ -16,7 +16,7 @@
 
 #include "must.h"
 
-#include "../unit/walks.h"
+#include "../unit/lib/walks.h"
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "capture/capture.h"

@@ -4,7 +4,7 @@
  * (tests/aarch64). src/unwind/unwinder.c walks every stack to its root through exactly the open
  * calls.
  */
-#include "test.h"
+#include "lib/test.h"
 
 #include <inttypes.h>
 #include <stdio.h>

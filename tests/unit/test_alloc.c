@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The choice of allocations, and the functions of a file. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

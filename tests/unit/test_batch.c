@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows into columns: defaults, back-fill, nulls, lists, the order of time. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <malloc.h>
 #include <stdlib.h>

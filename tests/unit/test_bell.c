@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Waiting for a change that another thread makes. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/base/buf.h and src/base/cursor.h: a cursor reads what a buf has. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "base/buf.h"
 #include "base/cursor.h"

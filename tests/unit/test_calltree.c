@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree of distinct stacks: what they share is there once, and sums stay in their range. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>

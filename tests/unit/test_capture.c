@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Loads and runs the BPF programs: rows of profile and switch. */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include <poll.h>
 #include <sched.h>

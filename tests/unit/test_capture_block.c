@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/block.bpf.c: requests to disks, without the event of their end. */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include <fcntl.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/capture/rings.c: the programs load for the largest number of CPUs, and record on a machine
  * with few. */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #define LARGEST 8192 /* CONFIG_NR_CPUS_RANGE_END of x86-64 */
 

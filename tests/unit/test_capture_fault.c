@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/fault.bpf.c: page faults of user code, equal by each way. */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #define PAGES	  1000
 #define PAGE	  4096

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The filters of the BPF programs. */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include <mntent.h>
 #include <pthread.h>

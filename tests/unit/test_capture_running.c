@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/ustack.bpf.h: the user stack in an event of a running thread, in a switch and in a sample. */
-#include "capture_scene.h"
+#include "lib/capture_scene.h"
 
 #include <fcntl.h>
 #include <pthread.h>

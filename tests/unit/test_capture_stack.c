@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/ustack.bpf.h: the user stack in an event of a sleeping thread. It has the right bytes of the
  * right stack, from the stack pointer to its top. */
-#include "capture_scene.h"
+#include "lib/capture_scene.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bpf/emit.bpf.c: rates that change while events are recorded. Sums by weight stay what was done.
  */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include <fcntl.h>
 

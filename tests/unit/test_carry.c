@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks that continue in the next batch. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "stacks/carry.h"
-#include "duck.h"
-#include "shell.h"
+#include "lib/duck.h"
+#include "lib/shell.h"
 
 #define SECOND 1000000000ull
 

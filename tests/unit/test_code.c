@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Code of a file: recognition of calls, and reads without waiting. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/libdwrules.h"
 
 /* Labels yes…: after a call. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The map of generated code. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "codemap_scene.h"
+#include "lib/codemap_scene.h"
 
 static int add(struct codemap *m, uint64_t start, uint64_t sz, const char *name, uint64_t time_ns)
 {

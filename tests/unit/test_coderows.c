@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/coderows.h"
 
 #define COMPILED "int %s(int x) { return x * 3 + 1; }\n"

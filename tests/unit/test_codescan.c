@@ -2,9 +2,9 @@
 /* Rules derived from the instructions of assembled snippets. */
 #include <time.h>
 
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "base/array.h"
 #include "cfi/codescan.h"
 

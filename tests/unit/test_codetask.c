@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Perf maps and jitdumps that workers read: the same functions, and wrong answers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "codefile_scene.h"
-#include "codemap_scene.h"
-#include "jitdump_scene.h"
+#include "lib/codefile_scene.h"
+#include "lib/codemap_scene.h"
+#include "lib/jitdump_scene.h"
 #include "symbol/demangle.h"
 
 static const task_fn honest[TASK_CNT] = { [TASK_CODE] = code_task__run };

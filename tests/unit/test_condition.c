@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "test.h"
+#include "lib/test.h"
 
 #define S 1000000000ull
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of containers, from files as the runtimes write them. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

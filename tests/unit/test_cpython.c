@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is read of CPython's memory, which may hold anything. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fakepython.h"
+#include "lib/fakepython.h"
 #include "runtime/threadslot.h"
 
 /* _PyRuntime, Py_Version, and functions that 3.10 and 3.9 brought. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/runtime/cpython_code.c: CPython without a GIL. Its objects begin with more words, and threads
  * have copies of the code. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <malloc.h>
 
-#include "fakepython.h"
+#include "lib/fakepython.h"
 
 static struct remote remote_of(int fd)
 {

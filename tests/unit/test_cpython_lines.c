@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/runtime/cpython_code.c: the line tables of CPython 3.11 and later. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakepython.h"
+#include "lib/fakepython.h"
 
 /* Prints first line, line table, and what co_lines() says of all functions of some modules. */
 static const char co_lines[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/elf/debugfile.c: debug files beside programs of another user, on a file system that was just
  * mounted: the kernel has not read the access-control lists of its folders. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/handle.h"
 #include "base/mount.h"
 #include "elf/debugfile.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define USER 1000
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/handle.h"
-#include "shell.h"
+#include "lib/shell.h"
 #include "elf/debugfile.h"
 #include "symbol/symbol.h"
 

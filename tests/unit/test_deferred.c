@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Deferred events: in order, with limits of time and memory. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

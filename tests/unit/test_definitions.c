@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Views and macros are made when a statement mentions them: what they need first, each once. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "symbol/demangle.h"
 
 static void known_names_are_demangled(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The columns that an event's detail fills, and its reason. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "collector/detail.h"
 #include "event/kind.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 struct rig {
 	char *dir;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* contrib/dwflst_compat/dwflst_compat.h. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <dwflst_compat.h>
 #include <pthread.h>
 
-#include "live_rig.h"
-#include "shell.h"
+#include "lib/live_rig.h"
+#include "lib/shell.h"
 
 static const int dwarf_order[EVENT_REG_CNT] = { 0, 1,  2,  3,  4,  5,  6,  7, 8,
 						9, 10, 11, 12, 13, 14, 15, 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elfmaker.h"
+#include "lib/elfmaker.h"
 #include "elf/elfcache.h"
 
 static char dir[] = "/tmp/test_elfcache.XXXXXX";

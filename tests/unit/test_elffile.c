@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "elf/section.h"
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elfmaker.h"
+#include "lib/elfmaker.h"
 #include "elf/elffile.h"
 
 static char path[] = "/tmp/test_elffile.XXXXXX";

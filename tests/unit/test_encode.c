@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The encodings and Thrift, byte by byte. The bytes were derived by hand from parquet-format's
  * Encodings.md and thrift-compact-protocol.md. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

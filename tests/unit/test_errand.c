@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Calls that do not return: the caller goes on, and other users' calls are made. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

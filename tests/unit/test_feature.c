@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Features of the kernel, and the messages for missing ones. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <bpf/libbpf.h>
 #include <stdio.h>

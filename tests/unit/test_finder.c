@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The search for the files of recorded mappings. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "base/monotonic.h"
-#include "debuginfod.h"
-#include "finder_scene.h"
+#include "lib/debuginfod.h"
+#include "lib/finder_scene.h"
 
 /* ---- the search for files -----------------------------------------------------------------------
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Compressed and separate call-frame information that workers get, and wrong answers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cfi/libdwimage.h"
 #include "elf/code.h"
 #include "elf/section.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define SOURCE "int a(int x) { return x * 3; } int main(int c, char **v) { return a(c) + !v; }\n"
 

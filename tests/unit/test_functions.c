@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Starts of functions, compared with readelf's symbols of the same files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/functions.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"

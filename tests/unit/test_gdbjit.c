@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lists for gdb, of this process. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "gdb_image.h"
+#include "lib/gdb_image.h"
 #include "jit/gdbjit.h"
 
 #define CODE	0x7e0000000000u

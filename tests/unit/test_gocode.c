@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rules derived from the instructions of Go's runtime for AArch64. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "cfi/gocode.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lines of Go programs, and the functions that are inlined in them. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "../fuzz/goimage.h"
+#include "lib/goimage.h"
 #include "symbol/golines.h"
 
 /* ---- a handmade table ---- */

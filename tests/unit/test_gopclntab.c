@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of Go's functions in programs without symbols. */
 #include "elf/section.h"
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <glob.h>
 
-#include "../fuzz/goimage.h"
+#include "lib/goimage.h"
 #include "elf/gopclntab.h"
 #include "symbol/symbol.h"
 

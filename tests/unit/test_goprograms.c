@@ -2,9 +2,9 @@
 /* Go programs without symbols: names (src/elf/gopclntab.c) are those of the symbol table, and lines
  * (src/symbol/golines.c) are those of the debug information of the same program. */
 #include "elf/section.h"
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "symbol/golines.h"
 #include "symbol/lines.h"
 #include "symbol/symbol.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* --budget: which source is thinned, and when it gets its events back. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "collector/governor.h"
 

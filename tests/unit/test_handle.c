@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files opened by the number of their handle: of this process, also in a child. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/handle.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 static int reopened(const char *dir, const char *name, const struct own_files *own)
 {

@@ -5,7 +5,7 @@
  * the hash of a key as if nothing had been stored. The functions here have the shape in which that
  * happened: a struct is assigned, and its key is hashed in the same function.
  */
-#include "test.h"
+#include "lib/test.h"
 
 #include <string.h>
 

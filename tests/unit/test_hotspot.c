@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* HotSpot: its tables, its code cache and its methods. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 
-#include "hotspot_scene.h"
+#include "lib/hotspot_scene.h"
 
 /* ---- tables -------------------------------------------------------------------------------------
  */

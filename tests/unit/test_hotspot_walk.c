@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The walk through the frames of HotSpot. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "hotspot_scene.h"
+#include "lib/hotspot_scene.h"
 
 struct rig_walk {
 	struct code_walk walk;

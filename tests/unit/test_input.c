@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files and pipes, read in place. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <pthread.h>
 #include <stdlib.h>

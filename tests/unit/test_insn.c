@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lengths and effects of instructions: a table of encodings, and a comparison with objdump. */
 
-#include "test.h"
+#include "lib/test.h"
 
 #include "elf/elffile.h"
-#include "shell.h"
+#include "lib/shell.h"
 #include "elf/insn.h"
 #include "elf/code.h"
 #include "elf/section.h"

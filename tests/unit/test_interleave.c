@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The calls of an interpreted program between native frames. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names of generated code: which files are trusted. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/monotonic.h"
-#include "shell.h"
+#include "lib/shell.h"
 #include "jit/codemap.h"
 #include "jit/jit.h"
 #include "jit/dumppaths.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call-frame information from processes: their shared limits, and what it shares with names. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "gdb_image.h"
+#include "lib/gdb_image.h"
 #include "jit/jitcfi.h"
-#include "jitdump_scene.h"
-#include "shell.h"
+#include "lib/jitdump_scene.h"
+#include "lib/shell.h"
 
 #define CODE	 0x7e0000000000u
 #define CODE_SZ	 64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The file in which runtimes record their code. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "codefile_scene.h"
-#include "codemap_scene.h"
+#include "lib/codefile_scene.h"
+#include "lib/codemap_scene.h"
 #include "jit/jitdump.h"
-#include "jitdump_scene.h"
+#include "lib/jitdump_scene.h"
 
 static void put_move(struct buf *b, uint64_t from, uint64_t to, uint64_t time_ns)
 {

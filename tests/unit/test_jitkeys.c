@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How long names of JIT code stay valid. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "stacks/jitkeys.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Jobs on threads: a blocked job blocks no other lane. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <pthread.h>
 #include <stdlib.h>

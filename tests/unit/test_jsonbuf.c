@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* JSON: hostile strings, and numbers without rounding. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* JSON of the page's answers, the parameters of its requests, and its statistics. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <math.h>

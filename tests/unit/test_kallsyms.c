@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/monotonic.h"
-#include "shell.h"
+#include "lib/shell.h"
 #include "symbol/symbol.h"
 
 static struct kallsyms *load(const char *folder, const char *text)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reading the kernel's symbols takes longer than a short recording. */
-#include "capture_take.h"
-#include "shell.h"
+#include "lib/capture_take.h"
+#include "lib/shell.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "stacks/kernelnames.h"
-#include "session_rig.h"
+#include "lib/session_rig.h"
 
 /* In a private mount namespace the symbols come from a pipe. */
 static void let_symbols_come_from(const char *fifo)

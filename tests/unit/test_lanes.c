@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lanes: nested events share one, others get another. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 

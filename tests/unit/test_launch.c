@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The recorded command: its start, its user and its end. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector/launch.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define NOBODY 65534
 

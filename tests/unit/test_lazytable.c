@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rules without a table: equal to those of a table, and only errors for forged files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "elf/sectionheaders.h"
 #include "cfi/tablebuild.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/cfi/libdwrules.c: rules of a file of which workers failed to read a part, until the part is
  * read again. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -12,7 +12,7 @@
 #include "cfi/framestask.h"
 #include "cfi/libdwrules.h"
 #include "cfi/scantask.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define PATIENCE_NS 60000000000
 #define LATER_S	    31 /* a part that workers failed to read is read again after 30 s */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Handwritten, assembled CFI, in every place where a file may have it. */
 #include "elf/section.h"
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/libdwrules.h"
 #include "cfi/libdwimage.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* include/stacktrace.h: the library of src/libstacktrace. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "scene.h"
+#include "lib/scene.h"
 
 static void walks_as_often_as_one_likes(void **state)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/libstacktrace: limits, threads, and downloaded files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "debuginfod.h"
-#include "scene.h"
-#include "shell.h"
+#include "lib/debuginfod.h"
+#include "lib/scene.h"
+#include "lib/shell.h"
 
 static void bounds_hold(void **state)
 {

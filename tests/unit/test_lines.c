@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <time.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "symbol/lines.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"

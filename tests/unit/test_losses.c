@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Lost events are reported once each, also those that only the ring counts. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <linux/bpf.h>
 #include <stdlib.h>

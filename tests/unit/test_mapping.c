@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Opening mapped files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 #include "base/jobs.h"
 #include "base/openfiles.h"
-#include "elfmaker.h"
-#include "proc_scene.h"
+#include "lib/elfmaker.h"
+#include "lib/proc_scene.h"
 
 static void put_elf(const char *root, const char *path, const struct made_elf *made)
 {

@@ -2,7 +2,7 @@
 /* What the limit of a cgroup leaves for the rings. */
 #include "collector/memorylimit.h"
 
-#include "test.h"
+#include "lib/test.h"
 
 #define MB (1u << 20)
 

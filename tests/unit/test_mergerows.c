@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of a fleet folder on their way: ranges, the file between reading and sorting, the order. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

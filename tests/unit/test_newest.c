@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How old a recording is, for people. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "stacksexport/newest.h"
 

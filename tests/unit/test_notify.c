@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages to the service manager; the test has the socket. */
-#include "test.h"
+#include "lib/test.h"
 
 #include "collector/notify.h"
-#include "manager.h"
+#include "lib/manager.h"
 
 #include <string.h>
 

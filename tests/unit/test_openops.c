@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Operations that begin in one event and end in another. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <string.h>

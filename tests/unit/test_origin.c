@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The identity of files in the ids of stacks. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "stacks/origin.h"
-#include "elfmaker.h"
+#include "lib/elfmaker.h"
 
 static char path[] = "/tmp/test_origin.XXXXXX";
 

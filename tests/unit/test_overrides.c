@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rules that call-frame information does not have. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <unistd.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "elf/section.h"
 #include "cfi/libdwrules.h"
 #include "cfi/table.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Pages of files are read once for any sequence of reads, and never past the file's end. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows paired with the rows that follow them, compared with a model that searches all rows. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <duckdb.h>

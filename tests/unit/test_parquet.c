@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Columns of the contract, whole files, and failing writes. tests/e2e/test_store.py reads the files
  * with other programs. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

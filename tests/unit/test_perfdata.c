@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* perf.data files of perf, compared with perf's own output (perf script -D). */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "formats/formats.h"
 #include "formats/itemstack.h"
 #include "formats/perfdata.h"
-#include "streams.h"
+#include "lib/streams.h"
 
 #define FILE_DATA "tests/golden/file.data"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The text in which runtimes list their functions. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "codefile_scene.h"
-#include "codemap_scene.h"
+#include "lib/codefile_scene.h"
+#include "lib/codemap_scene.h"
 #include "jit/perfmap.h"
 
 static void lines_are_parsed(void **state)

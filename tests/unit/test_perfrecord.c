@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 
 #include "event/perfrecord.h"
-#include "perfmaker.h"
+#include "lib/perfmaker.h"
 
 static void reads_mappings(void **state)
 {

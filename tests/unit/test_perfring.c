@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "capture/perfring.h"
-#include "perfmaker.h"
+#include "lib/perfmaker.h"
 
 #define RING_SZ 1024
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is read of PHP's memory, which may hold anything. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "event/sample.h"
-#include "fakephp.h"
+#include "lib/fakephp.h"
 #include "process/process.h"
 
 static const uint64_t symbols[] = { FAKE_MODULES, FAKE_GLOBALS, FAKE_EXECUTE };

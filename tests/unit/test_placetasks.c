@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Symbols (src/elf/addresstask.c), notes (src/elf/sdttask.c) and allocation functions
  * (src/capture/alloctask.c) that workers find: the same as without, and wrong answers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "capture/alloctask.h"
 #include "elf/addresstask.h"
 #include "elf/sdttask.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define SOURCE                                                                                     \
 	"#include <stacks_tracing.h>\n#include <stdlib.h>\n"                                       \

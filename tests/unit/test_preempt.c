@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The counter of interrupts in the types of several kernels. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <bpf/btf.h>
 #include <linux/btf.h>

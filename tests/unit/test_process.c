@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
-#include "proc_scene.h"
+#include "lib/proc_scene.h"
 
 static void scan_reads_executable_mappings(void **state)
 {

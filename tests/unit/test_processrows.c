@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of processes: what /proc says of them, once in each batch and after each exec. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "live_rig.h"
-#include "session_rig.h"
+#include "lib/live_rig.h"
+#include "lib/session_rig.h"
 
 static void happen(struct session_rig *r, pid_t tgid, uint64_t at_ns)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A recording's folder, its numbers and generations, and errors with them. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>

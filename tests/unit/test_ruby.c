@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is read of Ruby's memory, which may hold anything. The C stack: test_ruby_stack.c. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "event/sample.h"
-#include "fakeruby.h"
+#include "lib/fakeruby.h"
 #include "process/process.h"
 
 static const uint64_t exported[] = { FAKE_API_VERSION, FAKE_OBJECT, FAKE_STDOUT, FAKE_VM_POINTER };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Ruby's calls on the C stack: runs, compiled code, waits (src/runtime/ruby_runs.c and others). */
-#include "test.h"
+#include "lib/test.h"
 
 #include "event/sample.h"
-#include "fakeruby.h"
+#include "lib/fakeruby.h"
 #include "process/process.h"
 
 /* ---- runs ---------------------------------------------------------------------------------------

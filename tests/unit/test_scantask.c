@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rules of code and of Go's functions that workers find: the same as without, and wrong answers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cfi/scantask.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define SOURCE                                                                                   \
 	"__asm__(\".globl bare\\nbare: push %rbx\\n sub $32,%rsp\\n nop\\n add $32,%rsp\\n pop " \

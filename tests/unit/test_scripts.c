@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions of interpreted programs, read once by jobs. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/monotonic.h"
-#include "fakepython.h"
+#include "lib/fakepython.h"
 #include "runtime/scripts.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define TGID	    4711
 #define PATIENCE_NS 5000000000

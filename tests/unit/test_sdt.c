@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Notes of USDT probes: valid ones as binutils read them, and files with forged notes. */
 #include "elf/section.h"
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "elf/sdttask.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 /* A small program with one probe of ours and one of another provider. */
 static const char SOURCE[] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Slots that other processes cannot predict. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <string.h>
 #include <sys/wait.h>

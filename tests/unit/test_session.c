@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From records to rows, which DuckDB reads back. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "live_rig.h"
-#include "session_rig.h"
+#include "lib/live_rig.h"
+#include "lib/session_rig.h"
 
 #define TIMES                                                                                 \
 	"SELECT pid || ' ' || (timestamp - duration - min(timestamp - duration) OVER ()) // " \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "elfmaker.h"
+#include "lib/elfmaker.h"
 #include "capture/sideband.h"
 #include "process/process.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 /* Real processes, according to the kernel's records. */
 struct watch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "test.h"
+#include "lib/test.h"
 
 #include "collector/slice.h"
 

@@ -4,10 +4,10 @@
  * vfork, signal trampolines, realigned frames, the vdso. Each stack is walked to its root, and
  * equals libdwfl's walk.
  */
-#include "test.h"
+#include "lib/test.h"
 
-#include "shell.h"
-#include "walks.h"
+#include "lib/shell.h"
+#include "lib/walks.h"
 
 static const char source[] =
 	"#include <setjmp.h>\n#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n"

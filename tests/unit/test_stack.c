@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The inputs of a stack's id, and the names of its frames. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "stacks/origin.h"
 #include "stacks/stack.h"
 #include "process/process.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 #define BATCH_NS 10000000000
 

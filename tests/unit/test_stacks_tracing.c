@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* include/stacks_tracing.h; tests/cli has the supported compilers and linkers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "../../include/stacks_tracing.h"
-#include "live_rig.h"
-#include "shell.h"
+#include "lib/live_rig.h"
+#include "lib/shell.h"
 
 static void listen_to_all(uint16_t how_many)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree of frames: callers are parents; the common part of stacks exists once. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages on stderr: in a file, and on a terminal. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <pty.h>
 
-#include "capture_take.h"
+#include "lib/capture_take.h"
 #include "collector/status.h"
-#include "manager.h"
-#include "session_rig.h"
+#include "lib/manager.h"
+#include "lib/session_rig.h"
 
 #define CLEAR_LINE "\r\033[K"
 

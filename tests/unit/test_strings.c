@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Valid text from any bytes, bounds of long strings, and the set of stack ids. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The suffix cache changes no walk. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define SCENE_MORE ".p2align 8\n.cfi_startproc\n.cfi_offset %rip,64\nfunction\n nop\n.cfi_endproc\n"
 #include "unwind/suffixcache.h"
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 enum { FURTHER = FORGED + 1 }; /* its return address is above its frame */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names found by another thread. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>

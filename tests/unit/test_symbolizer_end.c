@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/stacks/symbolizer.c: symbolizer__free() while a worker has the names of a stack. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/symbol: names and lines of real files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <glob.h>
 #include <time.h>
 #include <sys/auxv.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "symbol/demangle.h"
 #include "symbol/symbol.h"
 

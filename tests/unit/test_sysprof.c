@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Captures of sysprof, converted to perf.data and back. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <byteswap.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "formats/formats.h"
 #include "formats/itemstack.h"
 #include "formats/sysprof.h"
-#include "streams.h"
+#include "lib/streams.h"
 
 #define GOLDEN "tests/golden/sysprof.syscap"
 #define STACKS "tests/golden/sysprof-with-type18.syscap"

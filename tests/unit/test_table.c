@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables: handwritten rows, damaged tables, and a comparison with libdw for real files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <glob.h>
 #include <sys/stat.h>
 
-#include "shell.h"
-#include "tablecheck.h"
+#include "lib/shell.h"
+#include "lib/tablecheck.h"
 
 #define FUNCTION(n) (0x10000u + 0x100 * (n))
 #define KEPT	    PACKED_FP_KEPT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables on disk: which are kept, rejected and removed. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/tablecache.h"
 #include "cfi/tablebuild.h"
 

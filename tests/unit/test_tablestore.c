@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tables of many files: built on a thread, freed with their files. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "cfi/tablebuild.h"
 #include "cfi/tablestore.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables that workers build: the same as without, and wrong answers. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The state of threads, and when it is dropped. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/process/process.h, when records instead of /proc report the mappings. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "finder_scene.h"
+#include "lib/finder_scene.h"
 
 static void without_proc_only_records_count(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The fields of tracepoints, as tracefs describes them. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <string.h>

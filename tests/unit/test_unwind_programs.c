@@ -3,12 +3,12 @@
  * src/unwind: real programs, stopped anywhere. Each stack is compared with libdwfl's walk, some
  * with gdb's.
  */
-#include "test.h"
+#include "lib/test.h"
 
 #include <sys/syscall.h>
 
-#include "shell.h"
-#include "walks.h"
+#include "lib/shell.h"
+#include "lib/walks.h"
 
 #define THREADS_MAX 64
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How walks end. */
-#include "test.h"
+#include "lib/test.h"
 
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 static void a_walk_reaches_the_root(void **state)
 {

@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 
-#include "test.h"
+#include "lib/test.h"
 
 #include "process/openjob.h"
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 static bool is_paged_out;
 

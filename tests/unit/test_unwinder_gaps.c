@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* src/unwind/nocfi.h: walks through code without call-frame information, and to special callers. */
-#include "test.h"
+#include "lib/test.h"
 
 #define SCENE_MORE                                                                               \
 	/* 16 bytes of code without CFI between two functions with CFI */                        \
@@ -15,7 +15,7 @@
 	"function\n nop\n.cfi_endproc\n" /* as __start_context, behind a wide gap */             \
 	".p2align 8\n.cfi_startproc\nmov %rbx,%rsp\nmov (%rsp),%rdi\ncall *%rax\nnop\n"          \
 	".cfi_endproc\n"
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 enum { TINY = FORGED + 1, START_CONTEXT, UNWINDS, FAR_START_CONTEXT };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call-frame information that is known to be wrong, and its correction (src/cfi/fullrule.c). */
-#include "test.h"
+#include "lib/test.h"
 
 /* glibc up to 2.19 describes its lock stubs like this: CFA = rsp - 128, the caller is at pc -
  * 0xa00. */
@@ -8,7 +8,7 @@
 	".p2align 8\n.cfi_startproc\n.cfi_escape 0x12,7,16\n.cfi_escape " \
 	"0x16,16,3,0x80,0x80,0x6c\n"                                      \
 	"function\n nop\n.cfi_endproc\n"
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 enum { LOCK_STUB = FORGED + 1 };
 

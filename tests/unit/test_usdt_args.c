@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Argument strings of USDT notes, as written by gcc, clang and rustc. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <asm/ptrace.h>
 #include <errno.h>

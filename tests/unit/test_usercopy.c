@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Detection of kernels that take a lock to copy from user memory, and the search of kernel symbols.
  */
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include "capture/feature.h"
 #include "capture/usercopy.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 /* ---- machine code -------------------------------------------------------------------------------
  */

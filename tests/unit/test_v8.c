@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* V8: its constants, its functions, its code, and the walk through its frames. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "coderig.h"
-#include "fakev8.h"
+#include "lib/coderig.h"
+#include "lib/fakev8.h"
 
 #define JIT   (FAKE_STREAM + 0x100)
 #define BASE  (FAKE_BASELINE + 0x100)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Attacks of processes on the unwinder by files and stacks. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 	" call .\n nop\n.cfi_endproc\n.size runtime.systemstack,.-runtime.systemstack\n"          \
 	".p2align 8\n.cfi_startproc\n.cfi_offset %rsp,0x40000\nfunction\n nop\n.cfi_endproc\n"    \
 	".pushsection .gopclntab,\"a\"\n.byte 0\n.popsection\n"
-#include "walk_scene.h"
+#include "lib/walk_scene.h"
 
 #include "process/openjob.h"
 

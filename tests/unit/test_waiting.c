@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a thread waits, and whether it waits for work; also model/waittraits.c. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <string.h>
 

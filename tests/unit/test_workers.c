@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Workers: what they may not do, and what a hostile or dying one costs. */
-#include "test.h"
+#include "lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,10 +19,10 @@
 #include "base/monotonic.h"
 #include "cfi/tablebuild.h"
 #include "cfi/tabletask.h"
-#include "shell.h"
+#include "lib/shell.h"
 #include "worker/sandbox.h"
 #include "worker/sanitized.h"
-#include "workers_scene.h"
+#include "lib/workers_scene.h"
 
 /* ---- the other side -----------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same collector on other kernels: its rows there, and its messages for what a kernel lacks."""
+"""The collector on other kernels: its rows there, and its messages for what a kernel lacks."""
 import json
 import re
 
@@ -403,7 +403,7 @@ def test_each_page_faults_once(machine):
 
 
 def test_interrupts_are_told_from_threads(machine):
-    """From a counter whose place differs between kernels."""
+    """The counter that tells them is at another place in each kernel."""
     r = recorded(machine, "wake")
     rows = r.rows("SELECT tgid, pid, ustack_id, list_transform(ustack, lambda f: f.name), "
                   "list_transform(kstack, lambda f: f.name) FROM stacks WHERE kind = 'wake'")

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "coderig.h"
-#include "fakejvm.h"
+#include "lib/coderig.h"
+#include "lib/fakejvm.h"
 
 #define RUN_CODE (JVM_NMETHOD + JVM_BEGIN)
 

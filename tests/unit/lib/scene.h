@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <time.h>
 
-#include "live_rig.h"
+#include "lib/live_rig.h"
 #include "process/maps.h"
 #include "stacktrace.h"
 

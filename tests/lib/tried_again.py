@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-OF_THE_MACHINE = pathlib.Path(__file__).parent / "e2e"
+OF_THE_MACHINE = pathlib.Path(__file__).parent.parent / "e2e"
 
 
 def pytest_collection_modifyitems(items):

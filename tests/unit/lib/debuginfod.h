@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "elf/elffile.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 /* A socket on an unused port of loopback: requests to it get no answer. */
 static inline int debuginfod__listen(char url[64])

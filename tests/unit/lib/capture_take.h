@@ -3,7 +3,7 @@
 #ifndef UNIT_CAPTURE_TAKE_H
 #define UNIT_CAPTURE_TAKE_H
 
-#include "test.h"
+#include "lib/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
-#include "live_rig.h"
+#include "lib/live_rig.h"
 
 struct take {
 	struct capture_options options;

@@ -47,7 +47,7 @@ BUILD_ID = bytes(range(20))  # of the main executable of every event
 
 
 def frame(name, module="/usr/bin/prog", address=0x1000, offset=0x10, build_id="ab" * 20, file_offset=None):
-    """Without file_offset: as in a file whose addresses are its offsets. Kernel frames have none."""
+    """Without file_offset: as in a file that has equal addresses and offsets. Kernel frames have none."""
     if module.startswith("["):
         build_id, file_offset = None, None
     elif file_offset is None:

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "collector/session.h"
-#include "duck.h"
-#include "shell.h"
+#include "lib/duck.h"
+#include "lib/shell.h"
 
 #define MS     1000000ull
 #define SECOND 1000000000ull

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "elf/section.h"
-#include "live_rig.h"
+#include "lib/live_rig.h"
 #include "symbol/symbol.h"
 #include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"

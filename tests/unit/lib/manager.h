@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "test.h"
+#include "lib/test.h"
 
 struct manager {
 	int fd;

@@ -4,7 +4,7 @@
 #ifndef UNIT_CAPTURE_SCENE_H
 #define UNIT_CAPTURE_SCENE_H
 
-#include "capture_take.h"
+#include "lib/capture_take.h"
 
 #include <pthread.h>
 #include <sys/uio.h>

@@ -3,7 +3,7 @@
 #ifndef UNIT_WALK_SCENE_H
 #define UNIT_WALK_SCENE_H
 
-#include "shell.h"
+#include "lib/shell.h"
 #include "unwind/libdwflwalk.h"
 #include "unwind/unwinder.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/monotonic.h"
 #include "process/process.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 /* A private /proc with process 10, and others that a test adds. */
 struct world {

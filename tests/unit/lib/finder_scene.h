@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elfmaker.h"
+#include "lib/elfmaker.h"
 #include "process/process.h"
-#include "shell.h"
+#include "lib/shell.h"
 
 struct world {
 	const char *dir;
