@@ -26,7 +26,8 @@ extern const volatile struct capture_config cfg;
 extern volatile __u64 begin_ns, end_ns;
 
 /* User space changes them while programs run: of the events of a kind, 1 of so many is recorded,
- * with the weight of all of them. 0 and 1: all. Always 0 without cfg.thins. */
+ * with the weight of all of them (rss, switch: the next row stands for those left out). 0 and 1:
+ * all. Always 0 without cfg.thins. */
 extern volatile __u64 thinning[EVENT_KIND_CNT];
 
 /* Counts the bits that are set, without branches, because the verifier would follow each branch.

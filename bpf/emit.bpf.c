@@ -261,7 +261,7 @@ static __always_inline __u64 thin(__u64 kind)
 	__u64 every;
 
 	OPAQUE(kind);
-	if (!t || kind >= EVENT_KIND_CNT || kind == EVENT_RSS)
+	if (!t || kind >= EVENT_KIND_CNT || kind == EVENT_RSS || kind == EVENT_SWITCH)
 		return 1;
 	every = thinning[kind];
 	if (every <= 1)

@@ -31,7 +31,10 @@ struct emission {
 	__u64 runnable_ns; /* UINT64_MAX: unknown */
 	__u64 kind, state;
 	__u64 cpu;
-	__u64 join;		 /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
+	union {
+		__u64 join;    /* with `flags` EVENT_F_OPEN, EVENT_F_CLOSE */
+		__u64 gaps_ns; /* switch */
+	};
 	__u64 cgroup_id;	 /* 0: that of the task */
 	__u64 reason;		 /* errno, enum event_reason, 0 */
 	const void *detail_data; /* detail_sz bytes, a multiple of 8; in kernel memory or on the

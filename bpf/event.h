@@ -220,7 +220,10 @@ struct event {
 	__u64 duration_ns; /* its meaning depends on the kind */
 	__u64 amount, id;
 	__u64 span_id, parent_id; /* the thread's innermost open span; 0: none */
-	__u64 join;		  /* with EVENT_F_OPEN, EVENT_F_CLOSE: identifies the operation */
+	union {
+		__u64 join;    /* with EVENT_F_OPEN, EVENT_F_CLOSE: identifies the operation */
+		__u64 gaps_ns; /* switch: time off the CPU inside the slice */
+	};
 	/* switch: time that the thread waited for a CPU before the slice; valid with
 	 * EVENT_F_RUNNABLE */
 	__u64 runnable_ns;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* switch: each finished slice of a thread on a CPU, and where the thread waits after it. */
+/*
+ * switch: each finished slice of a thread on a CPU, and where the thread waits after it.
+ *
+ * A slice that gets no row, because `thinning` leaves it out or the row is lost, is joined with the
+ * thread's next slice, as a minimum joins slices (src/collector/slice.h): the next row covers both
+ * and the time off the CPU between them. So sums of time stay exact.
+ */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/taskstate.bpf.h"
@@ -16,6 +22,11 @@
 
 #define UNKNOWN (~0ULL)
 
+#define SECOND_NS 1000000000ULL
+/* `thinning` leaves a thread at least about this many rows a second, and all of a thread that has
+ * no more. */
+#define ROWS_KEPT 16
+
 /* State of each thread, recorded or not. Nothing changes after end_ns. */
 struct thread {
 	__u64 in_ns;	   /* since when it has been on a CPU; 0: it is not on one, or not known */
@@ -24,8 +35,22 @@ struct thread {
 	__u64 ready_ns;	   /* since when it has waited for a CPU; 0: it does not, or not known */
 	/* the thread's begin has been recorded: its first row has been made, or is not needed */
 	__u32 seen;
-	/* enum event_state in which it was off the CPU before the beginning; DEAD after its end */
+	/* enum event_state in which it is off the CPU, or was before the beginning; DEAD after its
+	 * end */
 	__u32 state;
+	/* the slices without a row, up to the last time that it left */
+	struct {
+		__u64 begin_ns;	   /* of the first one; 0: there is none */
+		__u64 gaps_ns;	   /* time off the CPU between them */
+		__u64 runnable_ns; /* time that it waited before them, as far as known */
+		__u64 switches;	   /* task__switches() when it left */
+	} joined;
+	/* how often it leaves; counted only if cfg.thins */
+	struct {
+		__u64 since_ns; /* the current second */
+		__u32 cnt;	/* times in this second */
+		__u32 rate;	/* times in the second before it */
+	} leaves;
 };
 
 TASK_STATE(switch, thread, struct thread, 8192) /* 1 MB */
@@ -77,9 +102,6 @@ static __always_inline struct emission row_at(const struct task_struct *task, __
 				  .runnable_ns = UNKNOWN };
 }
 
-/* ---- switches ----------------------------------------------------------------------------------
- */
-
 static __always_inline __u64 later(__u64 a, __u64 b)
 {
 	return a > b ? a : b;
@@ -97,6 +119,70 @@ static __always_inline __u64 slice_start(struct thread *th)
 
 	return th->in_ns ? th->in_ns : later(last_ns, later(th->out_ns, th->ready_ns));
 }
+
+/* ---- slices without a row of their own ----------------------------------------------------------
+ */
+
+static __always_inline __u64 known_sum(__u64 a, __u64 b)
+{
+	if (a == UNKNOWN)
+		return b;
+	return b == UNKNOWN ? a : a + b;
+}
+
+/* Both counters grow before the tracepoint of the switch. */
+static __always_inline __u64 task__switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Makes the row cover the thread's slices without one, too. */
+static __always_inline void take_joined(struct thread *th, struct emission *row)
+{
+	__u64 start_ns = row->time_ns - row->duration_ns;
+
+	if (!th->joined.begin_ns)
+		return;
+	row->gaps_ns = th->joined.gaps_ns + (start_ns > th->out_ns ? start_ns - th->out_ns : 0);
+	row->runnable_ns = known_sum(row->runnable_ns, th->joined.runnable_ns);
+	row->duration_ns = row->time_ns - th->joined.begin_ns;
+	th->joined.begin_ns = 0;
+}
+
+/* Keeps what the row covers for the thread's next one. */
+static __always_inline void join_next(struct thread *th, const struct task_struct *task,
+				      const struct emission *row)
+{
+	th->joined.begin_ns = row->time_ns - row->duration_ns;
+	th->joined.gaps_ns = row->gaps_ns;
+	th->joined.runnable_ns = row->runnable_ns;
+	th->joined.switches = task__switches(task);
+}
+
+/*
+ * Returns true if `thinning` leaves out the thread's row. Within a second, each row of a thread is
+ * left out with the same probability, so that the rows that remain show what the thread waits for
+ * in the right proportions. The rate of the second before decides, because no one knows yet how
+ * long the thread will be away.
+ */
+static __always_inline bool left_out(struct thread *th, __u64 now_ns)
+{
+	__u64 every = thinning[EVENT_SWITCH], most, since_ns = now_ns - th->leaves.since_ns;
+
+	if (since_ns >= SECOND_NS) {
+		th->leaves.rate = since_ns < 2 * SECOND_NS ? th->leaves.cnt : 0;
+		th->leaves.cnt = 0;
+		th->leaves.since_ns = now_ns;
+	}
+	th->leaves.cnt++;
+	most = th->leaves.rate / ROWS_KEPT;
+	if (every > most)
+		every = most;
+	return every > 1 && bpf_get_prandom_u32() % every;
+}
+
+/* ---- switches ----------------------------------------------------------------------------------
+ */
 
 static __always_inline void leave(void *ctx, struct task_struct *task, __u32 state, __u64 now_ns)
 {
@@ -116,12 +202,16 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 		row.runnable_ns = th->runnable_ns;
 	if (!th->seen && !__sync_lock_test_and_set(&th->seen, 1))
 		row.duration_ns = now_ns - begin_ns; /* it was running at the beginning */
+	take_joined(th, &row);
 	th->in_ns = 0;
 	th->out_ns = now_ns;
 	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
 	th->state = state;
-	if (recorded(task))
-		emit(ctx, task, &row, cfg.how[EVENT_SWITCH]);
+	if (!recorded(task))
+		return;
+	if ((cfg.thins && state != EVENT_STATE_DEAD && left_out(th, now_ns)) ||
+	    !emit(ctx, task, &row, cfg.how[EVENT_SWITCH]))
+		join_next(th, task, &row);
 }
 
 /* Sends the row only if the first row of the thread has not been made meanwhile. */
@@ -277,24 +367,66 @@ static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_str
 	return slot ? send_first(slot, task) : 0;
 }
 
-static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struct *task)
+static __always_inline bool has_waited_since(const struct task_struct *task, __u64 switches)
+{
+	return !task->on_cpu && task__switches(task) == switches;
+}
+
+/* Sends the rows of the end only if another visit has not made them meanwhile. */
+static __always_inline bool is_first_visit(struct thread *th)
+{
+	return __sync_lock_test_and_set(&th->state, EVENT_STATE_DEAD) != EVENT_STATE_DEAD;
+}
+
+/*
+ * The row of the moment in which a thread left that is off the CPU at the end, if that row was left
+ * out or lost. It gets the thread's stack of now, if the thread is still away. The thread may come
+ * back while its stack is copied.
+ */
+static __always_inline int end_joined(struct bpf_iter__task *ctx, struct task_struct *task,
+				      struct thread *th, __u64 how)
+{
+	struct emission row = row_at(task, th->out_ns, th->state);
+	__u64 switches = th->joined.switches;
+	struct capture_slot *slot = NULL;
+
+	take_joined(th, &row);
+	row.unpaced = true;
+	if (has_waited_since(task, switches))
+		slot = event__capture(ctx, task, &row, how);
+	if (slot && !has_waited_since(task, switches)) {
+		event__drop(slot);
+		slot = NULL;
+	}
+	if (!is_first_visit(th))
+		return slot ? event__drop(slot) : 0;
+	return slot ? event__send(slot, row.time_ns) : emit(ctx, task, &row, 0);
+}
+
+static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struct *task, __u64 how)
 {
 	struct thread *th = thread__find(task);
 	struct emission row = row_at(task, end_ns, EVENT_STATE_WAITING);
+	int sent = 0;
 
 	if (!th || th->state == EVENT_STATE_DEAD || (!th->seen && task->exit_state) ||
 	    !recorded(task))
 		return 0;
+	row.unpaced = true;
+	if (!th->in_ns && th->seen && th->joined.begin_ns) {
+		sent = end_joined(ctx, task, th, how);
+		return sent ? sent + emit(ctx, task, &row, 0) : 0;
+	}
 	if (th->in_ns || !th->seen) {
 		row.state = EVENT_STATE_RUNNING;
 		row.duration_ns = end_ns - (th->in_ns ? th->in_ns : begin_ns);
+		take_joined(th, &row);
 	}
-	row.unpaced = true;
-	return emit(ctx, task, &row, 0);
+	return is_first_visit(th) ? emit(ctx, task, &row, 0) : 0;
 }
 
-/* Writes one byte of output for each row, so that a reader that asks for a few gets control in
- * between. */
+/* Writes one byte of output for each thread with a row, so that a reader that asks for a few gets
+ * control in between. */
 static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 {
 	struct task_struct *task = ctx->task;
@@ -306,7 +438,7 @@ static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 		prepare(task);
 		return 0;
 	}
-	sent = end_ns ? end_row(ctx, task) : begin_row(ctx, task, how);
+	sent = end_ns ? end_row(ctx, task, how) : begin_row(ctx, task, how);
 	if (sent)
 		bpf_seq_write(ctx->meta->seq, &(char){ 0 }, 1);
 	return 0;

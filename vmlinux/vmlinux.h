@@ -199,6 +199,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
+	unsigned long nvcsw, nivcsw;
 	u64 start_time;
 	const struct cred *cred;
 	char comm[16];

@@ -253,7 +253,7 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
 	capture_wait_for(*end_ns);
 	wait_for_programs();
-	return capture__visit_threads(c, false);
+	return capture__visit_threads(c, true);
 }
 
 int capture__set_runtime(struct capture *c, uint64_t ino, const struct capture_runtime *r)

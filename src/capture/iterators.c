@@ -130,8 +130,8 @@ static int visit_for_switch(struct capture *c, bool sleepable)
 		err = visit_with(c, c->skel->links.switch__rows_sleepable);
 		if (err != -EBUSY)
 			return err;
-		log__warn("cannot read the memory of a process: its threads that sleep since "
-			  "before the recording get only a kernel stack");
+		log__warn("cannot read the memory of a process: its threads that sleep at the "
+			  "beginning or the end may get only a kernel stack");
 	}
 	return visit_with(c, c->skel->links.switch__rows);
 }

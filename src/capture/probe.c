@@ -24,6 +24,7 @@ const struct probe probes[] = {
 	  .usage = "profile[:S][:HZ]",
 	  .help = "the code that runs on each CPU, HZ times a second (default u, 99)" },
 	{ .name = "switch",
+	  .can_thin = true,
 	  .stacks = PROBE_KERNEL,
 	  .param = PROBE_DURATION,
 	  .param_default = 0,

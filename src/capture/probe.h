@@ -29,8 +29,8 @@ struct probe {
 	 */
 	const char *ways[PROBE_WAY_MAX];
 	unsigned stacks; /* default, enum probe_stacks */
-	/* capture__thin() may leave out some of its events: each is complete in itself, and no sum
-	 * needs every one of them */
+	/* capture__thin() may leave out some of its events: each is complete in itself, or the next
+	 * one stands for it, too */
 	bool can_thin;
 	bool tells_interrupts; /* its programs call in_interrupt() */
 	bool needs_processes;  /* which must be chosen; `all` leaves it out */

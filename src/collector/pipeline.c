@@ -168,7 +168,8 @@ static void pipeline_resolve(struct session *s, struct work *w)
 	const struct event *e = w->in->event;
 
 	w->row.event = *e;
-	w->row.kstack_id = w->row.gaps_ns = 0;
+	w->row.kstack_id = 0;
+	w->row.gaps_ns = e->kind == EVENT_SWITCH ? e->gaps_ns : 0;
 	memcpy(w->row.detail, event__detail(e), e->detail_sz);
 	/* if the process of a dead thread is gone from the table, keep the thread's last build ID
 	 */

@@ -194,7 +194,7 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 	row.present = (sl->ustack_id ? ROW_USTACK_ID : 0) | (sl->kstack_id ? ROW_KSTACK_ID : 0) |
 		      (e->flags & EVENT_F_RUNNABLE ? ROW_RUNNABLE : 0) |
 		      (e->flags & EVENT_F_TARGET ? ROW_TARGET : 0) |
-		      (e->kind == EVENT_SWITCH && r->has_gaps ? ROW_GAPS : 0);
+		      (e->kind == EVENT_SWITCH && (r->has_gaps || sl->gaps_ns) ? ROW_GAPS : 0);
 	detail__fill(&row, sl, r->recording);
 	if (e->detail == EVENT_DETAIL_ARGS && r->probes)
 		probe_args__fill(&row, sl, r->probes, r->recording);

@@ -245,7 +245,7 @@ def test_go_in_signal_handlers_reaches_the_root(record, tmp_path):
     stacks = record("-p", "profile:u:1999", "--", prog).stacks("command = 'gopher'")
     handlers = [s for s in stacks if any(n and n.startswith("runtime.sigreturn") for n in s[0])]
     assert sum(n for *_, n in handlers) > 10 and to_root(handlers) > 0.9, handlers
-    assert any(names[-1].startswith("runtime.goexit") for names, *_ in handlers), handlers
+    assert any((names[-1] or "").startswith("runtime.goexit") for names, *_ in handlers), handlers
 
 
 HANDLERS = r"""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collector as a service. The tests play the service manager."""
 import os
+import pathlib
 import re
 import shlex
 import signal
@@ -10,9 +11,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import COLLECTOR, ROOT, needs_bpf, wait_for
+from test_offcpu import INTERVALS
 from test_sandbox import children, starters, status_of
 
 pytestmark = needs_bpf
+
+
+def states_of(pid):
+    """The line of each thread's file `stat`, from the state on."""
+    return [(task / "stat").read_text().rpartition(")")[2] for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
 
 
 @pytest.fixture
@@ -119,3 +126,90 @@ open(sys.argv[1], "w").write(str(count))
     assert abs(weight + r.lost("vfs") - count) < 0.03 * count and abs(written - 3 * weight) < 0.03 * 3 * count
     weights = {n for (n,) in r.rows("SELECT DISTINCT weight FROM events WHERE kind = 'vfs_write'")}
     assert weights <= {1, *(n for n, *_ in rates)} and len(weights) > 1
+
+
+# Two threads wait for each other; one of them alternates a short wait with a long one. At the end one waits for good.
+WAITERS = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+static int to[2], from[2], never[2];
+static char c;
+static double now(clockid_t id) { struct timespec t; clock_gettime(id, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static void *echo(void *unused)
+{
+	while (read(to[0], &c, 1) == 1)
+		if (write(from[1], &c, 1) != 1)
+			break;
+	return NULL;
+}
+__attribute__((noinline)) void short_wait(void) { usleep(50); __asm__ volatile(""); }
+__attribute__((noinline)) void long_wait(void) { usleep(400); __asm__ volatile(""); }
+__attribute__((noinline)) void deadlock(void) { ssize_t n = read(never[0], &c, 1); __asm__ volatile("" : : "r"(n)); }
+static void *sleeper(void *until)
+{
+	double waited[2] = { 0 }, a, b, d;
+	while ((a = now(CLOCK_MONOTONIC)) < *(double *)until) {
+		short_wait();
+		b = now(CLOCK_MONOTONIC);
+		long_wait();
+		d = now(CLOCK_MONOTONIC);
+		waited[0] += b - a;
+		waited[1] += d - b;
+	}
+	printf("%f %f %d\n", waited[0], waited[1], gettid());
+	fflush(stdout);
+	deadlock();
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t, u;
+	double until = now(CLOCK_MONOTONIC) + atof(argv[1]);
+	struct rusage use;
+	if (pipe(to) || pipe(from) || pipe(never))
+		return 1;
+	pthread_create(&t, NULL, echo, NULL);
+	pthread_create(&u, NULL, sleeper, &until);
+	while (now(CLOCK_MONOTONIC) < until + 0.1)
+		if (write(to[1], &c, 1) != 1 || read(from[0], &c, 1) != 1)
+			return 1;
+	getrusage(RUSAGE_SELF, &use);
+	printf("%f %ld\n", now(CLOCK_THREAD_CPUTIME_ID), use.ru_nvcsw + use.ru_nivcsw);
+	fflush(stdout);
+	deadlock();
+}
+"""
+
+
+def test_switch_stays_exact_while_the_budget_leaves_out_rows(start, spawn, compile_c):
+    program = compile_c(WAITERS, "-pthread", name="waiters")
+    c = start("-p", "switch:u", "--budget", "1%")
+    p = spawn(program, 4)
+    short, long, sleeper = map(float, p.stdout.readline().split())
+    cpu, switches = map(float, p.stdout.readline().split())
+    wait_for(lambda: all("S" in stat for stat in states_of(p.pid)))
+    r = c.stop()
+    kept = r.one("SELECT count(*) FROM events WHERE kind = 'switch' AND tgid = ?", p.pid)
+    assert r.one("SELECT max(amount) FROM events WHERE kind = 'rate' AND lost_kind = 'switch'") > 1
+    assert kept + r.lost("switch") < 0.8 * switches
+    # No time is lost. The clock of the thread also counts the BPF programs that run while it leaves the CPU.
+    on, gaps, life = r.rows("SELECT sum(duration - coalesce(gaps, 0)) / 1e9, sum(gaps) / 1e9, max(timestamp) - min(timestamp - duration) "
+                            "FROM events WHERE kind = 'switch' AND pid = ?", p.pid)[0]
+    assert 0.5 * cpu < on < 1.03 * cpu and gaps > 0
+    off = r.one(INTERVALS + "SELECT sum(off) FROM next WHERE pid = ?", p.pid)
+    assert abs(off + 1e9 * (on + gaps) - life) < 1e6
+    slept = r.one(INTERVALS + "SELECT sum(coalesce(gaps, 0) + CASE WHEN list_contains(list_transform(ustack, lambda f: f.name), 'deadlock') "
+                  "THEN 0 ELSE off END) / 1e9 FROM next WHERE pid = ?", int(sleeper))
+    assert 0.8 * (short + long) < slept < 1.1 * (short + long)
+    # The rows that remain show what a thread waits for in the right proportions.
+    seen = dict(r.rows(INTERVALS + """SELECT function, sum(off) / 1e9 FROM next, (VALUES ('short_wait'), ('long_wait')) AS f(function)
+        WHERE tgid = ? AND list_contains(list_transform(ustack, lambda f: f.name), function) AND state != 'waiting' GROUP BY ALL""", p.pid))
+    assert abs(seen["long_wait"] / sum(seen.values()) - long / (short + long)) < 0.1
+    # Each thread that waits for good shows with its stack.
+    assert r.one("SELECT count(DISTINCT pid) FROM stacks WHERE tgid = ? AND list_contains(list_transform(ustack, lambda f: f.name), 'deadlock')",
+                 p.pid) == 2
