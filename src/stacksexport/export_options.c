@@ -206,7 +206,10 @@ static const struct option_row rows[] = {
 	{ OPTION_SOURCES,
 	  FIELD(STRING, sources),
 	  { "programs", 'p', "PROGRAMS", 0,
-	    "live: what the collector that it starts records, as its -p", 0 } },
+	    "live: what the collector that it starts records, as its -p, but profile and switch "
+	    "have "
+	    "user and kernel stacks (uk) unless you choose; default: profile,switch",
+	    0 } },
 	{ OPTION_ROWS,
 	  FIELD(NUMBER, rows),
 	  { "rows", 'N', "N", 0, "rows of each table; default: 10", 0 } },

@@ -124,12 +124,34 @@ def test_it_starts_a_collector_and_ends_it(tmp_path):
         with Terminal(tmp_path, EXPORT, "live", "-p", "profile,switch") as t:
             t.keys("3")
             t.wait(f"sh ({busy.pid})")
+            t.keys("2", "/", "p", "o", "l", "l", "Enter")
+            t.wait("poll", "tmux")  # a function of libc: switches have user stacks
             t.keys("q")
             t.wait("ended 0")
     finally:
         busy.kill()
         busy.wait()
     assert set(glob.glob("/tmp/stacks-live-*")) <= before
+
+
+@pytest.mark.parametrize("options, sources", [
+    ([], "profile:uk,switch:uk"),
+    (["-p", "profile,switch"], "profile:uk,switch:uk"),
+    (["-p", "switch::10ms,profile:u:999,rss"], "switch:uk::10ms,profile:u:999,rss"),
+    (["-p", "profile:n,switch:k,usdt:/a/switch"], "profile:n,switch:k,usdt:/a/switch"),
+    (["-p", "all"], "all,profile:uk,switch:uk"),
+    (["-p", "all,switch:10ms:k"], "all,switch:10ms:k,profile:uk"),
+])
+def test_what_it_shows_has_user_and_kernel_stacks(tmp_path, options, sources):
+    for d in ("bin", "lib"):
+        (tmp_path / d).mkdir()
+    shutil.copy(EXPORT, tmp_path / "bin")
+    (tmp_path / "lib" / "stacks").symlink_to(BUILD / "lib" / "stacks")
+    (tmp_path / "bin" / "collector").write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/called\n')
+    (tmp_path / "bin" / "collector").chmod(0o755)
+    with Terminal(tmp_path, tmp_path / "bin" / "stacksexport", "live", *options) as t:
+        t.wait("ended 1")
+    assert (tmp_path / "called").read_text().split()[-2:] == ["-p", sources]
 
 
 def test_what_it_cannot_do_it_says(rec, tmp_path):

@@ -13,10 +13,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "stacksexport/live/livesources.h"
 
 /* Batches of a second, of which a minute is kept: what is older is not shown. */
 #define BATCH "1s"
 #define KEEP  "1m"
+
+#define SOURCES "profile,switch" /* without -p */
 
 #define LOG_MAX 2000 /* bytes of the log that are printed */
 
@@ -50,11 +53,25 @@ static int spawn_collector(struct recorder *r, char *const *argv)
 	return -err;
 }
 
-int recorder__start(struct recorder *r, const char *sources)
+static int recorder_spawn(struct recorder *r, const char *sources)
 {
 	char program[4096];
-	const char *argv[] = { program,	 "-d", r->recording,	      "--batch", BATCH,
-			       "--keep", KEEP, sources ? "-p" : NULL, sources,	 NULL };
+	const char *argv[] = { program,	 "-d", r->recording, "--batch", BATCH,
+			       "--keep", KEEP, "-p",	     sources,	NULL };
+	int err;
+
+	find_program(program);
+	err = sources ? spawn_collector(r, (char *const *)argv) : -ENOMEM;
+	if (err) {
+		r->pid = 0;
+		log__error("cannot start %s: %s", program, strerror(-err));
+	}
+	return err;
+}
+
+int recorder__start(struct recorder *r, const char *sources)
+{
+	char *with_stacks;
 	int err;
 
 	*r = (struct recorder){ .folder = "/tmp/stacks-live-XXXXXX" };
@@ -66,12 +83,9 @@ int recorder__start(struct recorder *r, const char *sources)
 	}
 	snprintf(r->recording, sizeof(r->recording), "%s/recording", r->folder);
 	snprintf(r->log, sizeof(r->log), "%s/log", r->folder);
-	find_program(program);
-	err = spawn_collector(r, (char *const *)argv);
-	if (err) {
-		r->pid = 0;
-		log__error("cannot start %s: %s", program, strerror(-err));
-	}
+	with_stacks = live_sources__with_stacks(sources ? sources : SOURCES);
+	err = recorder_spawn(r, with_stacks);
+	free(with_stacks);
 	return err;
 }
 

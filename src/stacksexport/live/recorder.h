@@ -12,8 +12,9 @@ struct recorder {
 	pid_t pid; /* 0: none runs */
 };
 
-/* Starts the collector beside this program, else that in PATH. `sources`: its -p; NULL: its
- * default. Returns 0 or -errno (reported). */
+/* Starts the collector beside this program, else that in PATH. `sources`: its -p, where
+ * live_sources__with_stacks() adds stacks; NULL: CPU samples and switches. Returns 0 or -errno
+ * (reported). */
 int recorder__start(struct recorder *, const char *sources);
 
 /* Returns true if it has ended by itself. */
