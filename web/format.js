@@ -64,10 +64,17 @@ export function formatExact(value) {
   return Math.round(value).toLocaleString('en').replaceAll(',', ' ');
 }
 
+let afterNs = 0;
+
+// Moments are shown from the beginning of the recording. The page may have a part that begins `ns` later.
+export function formatMomentsAfter(ns) {
+  afterNs = ns;
+}
+
 // Returns a moment of the recording, with as many decimals as a range of this length needs.
 export function formatMoment(ns, rangeNs) {
   const decimals = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(1, rangeNs) / 1e9))));
-  return `${(ns / 1e9).toFixed(decimals)} s`;
+  return `${((afterNs + ns) / 1e9).toFixed(decimals)} s`;
 }
 
 const CONTROLS =

@@ -6,6 +6,7 @@ import { barMake } from './bar.js';
 import { diffView } from './diff.js';
 import { el, fill } from './dom.js';
 import { flameView } from './flame.js';
+import { formatMomentsAfter } from './format.js';
 import { functionsView } from './functions.js';
 import { headMake, themeRestore } from './head.js';
 import { keysListen } from './keys.js';
@@ -129,6 +130,7 @@ function start() {
   themeRestore();
   const loader = new Loader(document.getElementById('main'));
   loader.get('recording', {}, (recording) => {
+    formatMomentsAfter(recording.after_ns);
     headMake(document.getElementById('head'), recording);
     document.title = `${recording.path.split('/').filter(Boolean).pop() ?? 'recording'} · stacksexport`;
     if (recording.kinds.some((kind) => kind.kind !== 'lost' && kind.rows)) new Page(recording);

@@ -246,7 +246,8 @@ class Timeline {
     context.clearRect(0, 0, width, AXIS_PX);
     context.font = '11px Inter, system-ui, sans-serif';
     context.fillStyle = timelineInk('--faint');
-    for (let ns = Math.ceil(start / step) * step; ns <= end; ns += step) {
+    const after = this.recording.after_ns;
+    for (let ns = Math.ceil((start + after) / step) * step - after; ns <= end; ns += step) {
       const x = ((ns - start) / (end - start)) * width;
       context.fillRect(Math.round(x), 0, 1, 4);
       const text = formatMoment(ns, step * 10);

@@ -88,10 +88,15 @@ static duckdb_value row__value(const struct selection_row *row, const char *text
 	return NULL;
 }
 
-/* The ranges of `diff` count from the beginning of the recording too, whatever else is selected. */
-static bool has_moments(const struct export_options *o)
+/* Times count from the beginning of the recording, whatever is selected. Without a selection that
+ * is the first event. */
+static bool selection_needs_extent(const struct export_options *o)
 {
-	return o->from || o->to || o->before || o->after;
+	bool needs = o->comm || o->before || o->after;
+
+	for (size_t i = 0; i < ROW_CNT && !needs; i++)
+		needs = row__text(&rows[i], o);
+	return needs;
 }
 
 int selection__read_extent(struct db *db, const struct export_options *o,
@@ -100,7 +105,7 @@ int selection__read_extent(struct db *db, const struct export_options *o,
 	int64_t *const fields[] = { &extent->start_ns, &extent->end_ns };
 
 	*extent = (struct selection_extent){ 0 };
-	return has_moments(o) ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
+	return selection_needs_extent(o) ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
 }
 
 static int set_extent(struct db *db, const struct selection_extent *extent)
@@ -114,7 +119,7 @@ static int set_extent(struct db *db, const struct selection_extent *extent)
 int selection__set(struct db *db, const struct export_options *o,
 		   const struct selection_extent *extent)
 {
-	int err = has_moments(o) ? set_extent(db, extent) : 0;
+	int err = selection_needs_extent(o) ? set_extent(db, extent) : 0;
 
 	for (size_t i = 0; i < ROW_CNT && !err; i++) {
 		const char *text = row__text(&rows[i], o);

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from exporter import Raw, run
-from recordings import PERIOD, START, Batch, frame, kernel, names
+from recordings import PERIOD, SECOND, START, Batch, frame, kernel, names
 
 MS = 1_000_000
 VENV = ROOT / ".deps/venv"
@@ -137,11 +137,12 @@ def test_the_numbers_are_those_of_pprof(rec, tmp_path):
 
 def test_times_markers_and_names(rec, tmp_path):
     p = profile(rec, tmp_path / "f.json")
-    assert p["meta"]["startTime"] == START / MS + 1, "the first event, an exec"
+    assert p["meta"]["startTime"] == (START + 5 * MS - PERIOD) / MS, "the first sample stands for the time before it"
     assert p["meta"]["preprocessedProfileVersion"] == 65
     worker = next(t for t in p["threads"] if t["tid"] == 101)
     (data,) = worker["markers"]["data"]
-    assert (worker["markers"]["startTime"], worker["markers"]["endTime"], data["fs"], data["amount"]) == ([4], [119], "ext4", 4096)
+    times = [[p["meta"]["startTime"] + t for t in worker["markers"][k]] for k in ("startTime", "endTime")]
+    assert (times, data["fs"], data["amount"]) == ([[START / MS + 5], [START / MS + 120]], "ext4", 4096)
     assert p["shared"]["stringArray"][worker["markers"]["name"][0]] == f"vfs_read {ODD}"
     assert data["type"] == "vfs_all" and data["cause"]["stack"] is not None
     main = p["threads"][0]
@@ -151,6 +152,21 @@ def test_times_markers_and_names(rec, tmp_path):
     libs = {lib["path"]: lib for lib in p["libs"]}
     assert libs["/usr/bin/prog"]["breakpadId"] == "AB" * 16 + "0" and '/opt/<b>"' in libs
     assert {m["name"] for m in p["meta"]["markerSchema"]} >= {"vfs_all", "usdt_all", "exec_all"}
+
+
+def test_the_range_is_that_of_the_recording_whatever_is_selected(tmp_path):
+    b = Batch()
+    for second in range(1, 6):
+        b.profile(second * SECOND, names("f"), command="early")
+    b.profile(4 * SECOND, names("f"), command="late", tgid=7, pid=7)
+    rec = b.write(tmp_path / "rec")
+
+    def shown(*options):
+        meta = profile(rec, tmp_path / "f.json", "--metric", "cpu", *options)["meta"]
+        return [round(meta["startTime"] + meta[k] - START / MS) for k in ("profilingStartTime", "profilingEndTime")]
+
+    assert shown("-c", "late") == shown() == [990, 5000]
+    assert shown("-c", "late", "--from", "2s", "--to", "3500ms") == [2990, 4490]
 
 
 @pytest.mark.parametrize("metric, functions", [("cpu", {"f", "sys_f", "main"}), ("offcpu", {"sleeping", "runnable", "wait", "lock", "schedule", "spin", "main"})])

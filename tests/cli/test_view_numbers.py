@@ -246,6 +246,20 @@ def test_what_the_recording_is(server, rec):
     assert (r["processes"][0]["command"], r["processes"][0]["cpu_ns"], r["processes"][0]["offcpu_ns"]) == ("prog", 40 * PERIOD, 19 * 80 * MS)
 
 
+@pytest.mark.parametrize("options, shown", [([], (0, 0, 5000)), (["-c", "late"], (0, 0, 5000)), (["--pid", 7], (0, 0, 5000)),
+                                            (["-c", "late", "--from", "2s", "--to", "-1s"], (2000, 2000, 2000))])
+def test_times_count_from_the_beginning_of_the_recording(serve, tmp_path, options, shown):
+    b = Batch()
+    for second in range(6):
+        b.profile(second * SECOND + PERIOD, names("f"), command="early")
+    b.profile(4 * SECOND, names("f"), command="late", tgid=7, pid=7)
+    s = serve(b.write(tmp_path / "rec"), *options)
+    r = s.get("recording")
+    assert tuple(round(ns / MS) for ns in (int(r["t0_ns"]) - START, r["after_ns"], r["duration_ns"] - PERIOD)) == shown
+    begin = 3 * SECOND - r["after_ns"]
+    assert s.get("flame", metric="cpu", from_=begin, to=begin + 2 * SECOND, command="late")["total"] == PERIOD
+
+
 # ---- differences ----
 
 

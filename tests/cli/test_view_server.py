@@ -308,6 +308,18 @@ def test_a_recording_that_is_not_there_is_reported(tmp_path):
 # ---- while the collector records ----
 
 
+def test_a_selection_of_a_recording_grows_with_it(serve, tmp_path):
+    folder = tmp_path / "live"
+    Batch().profile(0, names("first"), command="chosen").write(folder, 1)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    s = serve(folder, "-c", "chosen")
+    before = s.get("recording")["duration_ns"]
+    Batch().profile(3 * SECOND, names("second"), command="chosen").write(folder, 2)
+    until(lambda: s.get("recording")["duration_ns"], lambda ns: ns == before + 3 * SECOND)
+    os.close(lock)
+
+
 def test_new_batches_are_shown_as_they_come(serve, tmp_path):
     folder = tmp_path / "live"
     first = Batch()

@@ -107,6 +107,7 @@ class Answers:
             host="here",
             other=False,
             t0_ns="1700000000000000000",
+            after_ns=0,
             duration_ns=10 * SECOND,
             live=False,
             stacks=5,

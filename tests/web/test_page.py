@@ -349,6 +349,14 @@ def test_the_timeline_zooms_into_the_range(view, server):
     assert "tto" not in view.hash()
 
 
+def test_times_of_a_part_count_from_the_beginning_of_the_recording(view, server):
+    recording = server.answers.recording
+    server.answers.recording = lambda q: {**recording(q), "after_ns": 30 * SECOND}
+    view.open(f"from={4 * SECOND}&to={6 * SECOND}")
+    assert view.page.locator(".brush").get_attribute("aria-valuetext") == "34.000 s to 36.000 s, 2 s"
+    assert view.page.get_by_label("Remove the selected range").inner_text().startswith("34.000 s – 36.000 s")
+
+
 def test_a_live_recording_is_read_again(view, server):
     recording = dict(server.answers.recording({}), live=True)
     server.answers.recording = lambda q: recording

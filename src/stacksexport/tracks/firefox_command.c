@@ -48,6 +48,7 @@ struct firefox {
 	struct piecefile *file;
 	struct buf *out;
 	size_t thread_cnt;
+	int64_t begin_ns, end_ns; /* the selected range of the recording */
 };
 
 static const struct firefox_metric *metric_find(const char *name)
@@ -84,6 +85,15 @@ static void write_schema(struct buf *out, const struct tracequery *q)
 	buf__str(out, "]}");
 }
 
+/* Writes what the viewer shows first: the selected range, with the time before the first event. */
+static void firefox_write_range(struct firefox *f)
+{
+	buf__str(f->out, ",\"profilingStartTime\":");
+	jsonbuf__millis(f->out, (uint64_t)(f->begin_ns - f->tracks.first_ns));
+	buf__str(f->out, ",\"profilingEndTime\":");
+	jsonbuf__millis(f->out, (uint64_t)(f->end_ns - f->tracks.first_ns));
+}
+
 static void write_meta(struct firefox *f)
 {
 	const struct tracks *t = &f->tracks;
@@ -104,6 +114,7 @@ static void write_meta(struct firefox *f)
 	jsonbuf__millis(f->out, (uint64_t)facts.period_ns);
 	buf__str(f->out, ",\"startTime\":");
 	jsonbuf__millis(f->out, t->first_ns > 0 ? (uint64_t)t->first_ns : 0);
+	firefox_write_range(f);
 	firefox_write_text(f->out, ",\"product\":", t->request.files.label);
 	buf__printf(f->out, ",\"categories\":%s,\"markerSchema\":[", fox_categories);
 	for (size_t i = 0; i < t->query_cnt; i++) {
@@ -198,6 +209,18 @@ static int firefox_write_file(struct firefox *f, struct outfile *out, const char
 	return STATUS_OK;
 }
 
+/* Events may begin before the range, and the range before the first event. The profile's zero is
+ * the earlier one. */
+static int firefox_read_range(struct firefox *f)
+{
+	int64_t *const fields[] = { &f->begin_ns, &f->end_ns };
+	int err = db__read_integers(&f->tracks.request.db, "sql/tracks/range.sql", fields, 2);
+
+	if (f->begin_ns < f->tracks.first_ns)
+		f->tracks.first_ns = f->begin_ns;
+	return err;
+}
+
 static int firefox_run(struct firefox *f, const struct export_options *o, const char *output)
 {
 	const struct firefox_metric *metric = metric_find(o->metric);
@@ -205,7 +228,8 @@ static int firefox_run(struct firefox *f, const struct export_options *o, const 
 	int status = tracks__open(&f->tracks, o, metric->queries);
 
 	if (status == STATUS_OK && (fox_tables__init(&f->tables, f->tracks.frames) != 0 ||
-				    thread_names__read(&f->names, &f->tracks.request.db) != 0))
+				    thread_names__read(&f->names, &f->tracks.request.db) != 0 ||
+				    firefox_read_range(f) != 0))
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = outfile__open(&out, output, NULL) == 0

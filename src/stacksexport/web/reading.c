@@ -70,10 +70,12 @@ static int reading_read_facts(struct source *s)
 	if (chunk) {
 		struct cells begins = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 		struct cells ends = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
+		struct cells after = cells__on(duckdb_data_chunk_get_vector(chunk, 2));
 
 		pthread_mutex_lock(&s->lock);
 		s->begins_ns = cells__int(&begins, 0);
 		s->ends_ns = cells__int(&ends, 0);
+		s->after_ns = cells__int(&after, 0);
 		pthread_mutex_unlock(&s->lock);
 	}
 	duckdb_destroy_data_chunk(&chunk);

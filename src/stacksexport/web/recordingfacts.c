@@ -100,6 +100,7 @@ static void recordingfacts_show_head(struct source *s, struct buf *out)
 	snprintf(t0, sizeof(t0), "%" PRId64, s->begins_ns);
 	json_out__key_text(out, "path", s->request.files.label);
 	json_out__key_text(out, "t0_ns", t0);
+	json_out__key_int(out, "after_ns", s->after_ns);
 	json_out__key_int(out, "duration_ns", s->ends_ns - s->begins_ns);
 	json_out__key(out, "live");
 	json_out__bool(out, s->live);

@@ -31,7 +31,8 @@ struct source {
 	bool live, ends; /* live: the collector still writes it; ends: the program ends */
 	bool partial,
 		stuck; /* steps.h: only its first part is shown; stuck: the rest cannot be read */
-	int64_t begins_ns, ends_ns;		/* unix time; valid with PART_TOTALS */
+	int64_t begins_ns, ends_ns; /* unix time; valid with PART_TOTALS */
+	int64_t after_ns; /* from the beginning of the recording to begins_ns; with PART_TOTALS */
 	const struct recfiles *shown;		/* what new connections read; only the reader
 						   changes it */
 	struct db idle[SOURCE_CONNECTIONS_MAX]; /* connections that no request uses */
