@@ -57,8 +57,8 @@ class SourceView {
       this.lines,
       answer.file || answer.note
         ? el(
-            'p.faint.source-note',
-            {},
+            'p.source-note',
+            { class: answer.kind === 'source' && answer.note ? 'warn' : 'faint' },
             [answer.file, answer.note]
               .filter(Boolean)
               .map((text) => cleanName(text))

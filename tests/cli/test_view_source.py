@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exporter import SOURCE, build_id
-from recordings import FRAME, PERIOD, Batch, frame, names
+from recordings import FRAME, PERIOD, SECOND, START, Batch, frame, names
 from webclient import Server, paths
 
 
@@ -92,6 +92,9 @@ def test_a_function_of_a_script_has_the_lines_of_the_recording(ask, tmp_path):
     assert (answer["kind"], answer["file"]) == ("source", str(script))
     assert [(line["text"].strip(), line["self"], line["total"]) for line in answer["lines"]] == [
         ("def work():", 0, 0), ("x = 1", 2 * PERIOD, 2 * PERIOD), ("copy(x)", 0, PERIOD)]
+    assert answer["note"] == "changed after the recording began: lines may not match"
+    os.utime(script, ns=(START - SECOND, START - SECOND))
+    assert s.get("source", metric="cpu", name="work", module="work.py")["note"] is None
     script.unlink()
     assert s.get("source", metric="cpu", name="work", module="work.py")["kind"] == "none"
 

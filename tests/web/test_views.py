@@ -236,3 +236,10 @@ def test_source_lines_have_their_cost(view):
     view.open("view=source&fn=main&module=shop")
     assert cells(view, 18)[:4] == ["19 ms", "10.0 %", "38 ms", "19"]
     assert "/src/shop.c" in view.page.locator(".source").inner_text()
+
+
+def test_a_source_file_that_has_changed_is_marked(view, server):
+    source = server.answers.source
+    server.answers.source = lambda q: {**source(q), "note": "changed after the recording began: lines may not match"}
+    view.open("view=source&fn=main&module=shop")
+    assert view.page.locator(".source-note.warn").inner_text() == "/src/shop.c · changed after the recording began: lines may not match"

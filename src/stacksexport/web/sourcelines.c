@@ -32,6 +32,7 @@ struct source_view {
 	struct source_line *lines;
 	size_t line_cnt, line_cap;
 	struct frame_text path, build_id;
+	int64_t recorded_ns; /* when the recording begins, unix time */
 };
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -120,26 +121,35 @@ static void sourcelines_find_lines(struct source_view *s, struct model *m)
 		qsort(s->lines, s->line_cnt, sizeof(*s->lines), sourcelines_compare_lines);
 }
 
+/* A file as it is now. */
+struct source_text {
+	char *s; /* NULL: it cannot be read */
+	size_t sz;
+	int64_t changed_ns; /* unix time */
+};
+
 /* Reads only regular files of a bounded size, because a debug file may name any path. */
-static char *read_source(const char *path, size_t *sz)
+static struct source_text read_source(const char *path)
 {
 	int fd = path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 					: -1;
+	struct source_text text = { 0 };
 	struct stat st;
-	char *text = NULL;
 	ssize_t got = -1;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= SOURCE_MAX)
-		text = malloc((size_t)st.st_size + 1);
-	if (text)
-		got = read(fd, text, (size_t)st.st_size);
+		text.s = malloc((size_t)st.st_size + 1);
+	if (text.s) {
+		got = read(fd, text.s, (size_t)st.st_size);
+		text.changed_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	}
 	if (fd >= 0)
 		close(fd);
 	if (got < 0) {
-		free(text);
-		return NULL;
+		free(text.s);
+		return (struct source_text){ 0 };
 	}
-	*sz = (size_t)got;
+	text.sz = (size_t)got;
 	return text;
 }
 
@@ -176,14 +186,12 @@ static void show_numbered(const struct source_view *s, int number, struct frame_
 	sourcelines_show_line(&line, out);
 }
 
-static void show_source(const struct source_view *s, const char *text, size_t sz, struct buf *out)
+static void show_lines(const struct source_view *s, const struct source_text *text, struct buf *out)
 {
 	int first = s->lines[0].number - CONTEXT, number = 1;
 	int last = s->lines[s->line_cnt - 1].number + CONTEXT;
-	const char *at = text, *end = text + sz;
+	const char *at = text->s, *end = at + text->sz;
 
-	json_out__key_text(out, "kind", "source");
-	json_out__key_text(out, "file", s->file);
 	json_out__key(out, "lines");
 	json_out__open(out, '[');
 	for (; at < end && number <= last; number++) {
@@ -195,6 +203,18 @@ static void show_source(const struct source_view *s, const char *text, size_t sz
 		at += line_sz + 1;
 	}
 	json_out__close(out, ']');
+}
+
+static void show_source(const struct source_view *s, const struct source_text *text,
+			struct buf *out)
+{
+	json_out__key_text(out, "kind", "source");
+	json_out__key_text(out, "file", s->file);
+	json_out__key_text(out, "note",
+			   text->changed_ns < s->recorded_ns
+				   ? NULL
+				   : "changed after the recording began: lines may not match");
+	show_lines(s, text, out);
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */
@@ -312,25 +332,24 @@ static int source_find(struct source_view *s, struct web_request *r, struct metr
 
 static void source_show(const struct source_view *s, struct buf *out)
 {
-	size_t sz = 0;
-	char *text = s->line_cnt ? read_source(s->file, &sz) : NULL;
+	struct source_text text = read_source(s->line_cnt ? s->file : NULL);
 
 	json_out__open(out, '{');
 	if (!s->costs.places.cnt)
 		show_none("the function is on no stack of what is selected", out);
-	else if (text)
-		show_source(s, text, sz, out);
+	else if (text.s)
+		show_source(s, &text, out);
 	else
 		show_disassembly(s, out);
 	json_out__close(out, '}');
-	free(text);
+	free(text.s);
 }
 
 int source__answer(struct web_request *r, struct answer *a)
 {
 	const struct metric *m = metric__of(r, a);
 	struct metric_rows rows = { 0 };
-	struct source_view s = { 0 };
+	struct source_view s = { .recorded_ns = r->source->begins_ns - r->source->after_ns };
 	int err;
 
 	query_params__set(&r->params, "root", "");
