@@ -3,20 +3,21 @@
 import fcntl
 import json
 import os
+import pathlib
+import pwd
 import re
 import shutil
-import subprocess
+import tempfile
 import threading
 import time
 from xml.etree import ElementTree
 
 import pytest
 
-from conftest import EXPORT
 from exporter import run
 from recordings import PERIOD, SECOND, Batch, names
 from viewserver import MS, fill, rec, serve, server  # noqa: F401
-from webclient import functions, paths
+from webclient import Server, functions, paths
 
 LONG = "std::vector<" * 9000 + "int" + ">" * 9000  # 117 KB
 HOSTILE = "<script>alert('1')</script>\"\\\n;\t\u202e"
@@ -288,17 +289,64 @@ def test_it_listens_on_loopback_only(server):
     assert f"0100007F:{server.port:04X}" in listening and f"00000000:{server.port:04X}" not in listening
 
 
-def test_a_browser_is_opened_where_there_is_one(rec, tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("as root none is opened")
-    (tmp_path / "xdg-open").write_text(f"#!/bin/sh\necho \"$1\" > {tmp_path}/opened\n")
-    (tmp_path / "xdg-open").chmod(0o755)
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":9"}
-    p = subprocess.Popen([EXPORT, "view", rec, "--by", "unit", "--sort", "total"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    url = p.stdout.readline().strip()
-    p.send_signal(2)
-    p.communicate(timeout=60)
-    assert (tmp_path / "opened").read_text().strip() == url and url.endswith("/#root=unit&sort=total")
+BROWSER = """#!/bin/sh
+echo "$1" "$(id -u)" "$HOME" "$(grep SigBlk /proc/$$/status)" >"${0%/*}/$(basename "$0").ran"
+"""
+
+
+@pytest.fixture
+def browsers():
+    """A folder that everybody may write to, with an xdg-open, and browsers: one, and one that fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        folder.chmod(0o777)
+        for name, text in (("xdg-open", BROWSER), ("browser", BROWSER), ("broken", BROWSER + "exit 3\n"), ("endless", BROWSER + "sleep 60\n")):
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        yield folder
+
+
+def opened(folder, rec, env, *options):
+    """What ran, with its arguments, its user, its home and blocked signals; the messages."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "SUDO_UID")}
+    s = Server(rec, *options, env={**kept, "PATH": f"{folder}:{os.environ['PATH']}", **env}, opens=True)
+    err = s.close()
+    ran = {f.stem: f.read_text().split(maxsplit=3) for f in folder.glob("*.ran")}
+    for words in ran.values():
+        assert words.pop(0) == s.url and words.pop().split()[-1].strip("0") == ""
+    assert ("ssh -L" in err) != ("opened in a browser" in err) and "Ctrl-C ends it" in err
+    return ran, "opened in a browser" in err
+
+
+NOBODY = pwd.getpwnam("nobody")
+AS_NOBODY = {"SUDO_UID": str(NOBODY.pw_uid)} if os.geteuid() == 0 else {}
+USER = [str(NOBODY.pw_uid), NOBODY.pw_dir] if os.geteuid() == 0 else [str(os.geteuid()), os.environ.get("HOME", "")]
+
+
+@pytest.mark.parametrize("env, ran, good", [
+    ({}, [], False),
+    ({"DISPLAY": ":9"}, ["xdg-open"], True),
+    ({"WAYLAND_DISPLAY": "wayland-9"}, ["xdg-open"], True),
+    ({"BROWSER": "browser"}, ["browser"], True),
+    ({"DISPLAY": ":9", "BROWSER": "w3m %s:browser"}, ["xdg-open"], True),
+    ({"BROWSER": "broken"}, ["broken"], False),
+    ({"BROWSER": "endless"}, ["endless"], True),
+    ({"BROWSER": "missing"}, [], False),
+], ids=str)
+def test_a_browser_is_opened_where_there_is_one(browsers, rec, env, ran, good):
+    assert opened(browsers, rec, {**AS_NOBODY, **env}) == ({name: USER for name in ran}, good)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as root only")
+@pytest.mark.parametrize("sudo", [{}, {"SUDO_UID": "0"}, {"SUDO_UID": "x"}, {"SUDO_UID": "4294967295"}], ids=str)
+def test_root_opens_no_browser_without_a_user_who_called_sudo(browsers, rec, sudo):
+    assert opened(browsers, rec, {"DISPLAY": ":9", **sudo}) == ({}, False)
+
+
+def test_the_browser_shows_groups_and_order_of_the_options(browsers, rec):
+    s = Server(rec, "--by", "unit", "--sort", "total", env={**os.environ, **AS_NOBODY, "BROWSER": str(browsers / "browser")}, opens=True)
+    s.close()
+    assert (browsers / "browser.ran").read_text().split()[0] == s.url and s.url.endswith("/#root=unit&sort=total")
 
 
 def test_a_recording_that_is_not_there_is_reported(tmp_path):

@@ -13,12 +13,12 @@ from conftest import EXPORT
 class Server:
     """A running server; `path` ends with its token."""
 
-    def __init__(self, *args, **kw):
-        self.process = subprocess.Popen([EXPORT, "view", "--no-open", *map(str, args)], stdout=subprocess.PIPE,
+    def __init__(self, *args, opens=False, **kw):
+        self.process = subprocess.Popen([EXPORT, "view", *([] if opens else ["--no-open"]), *map(str, args)], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, **kw)
         ready = select.select([self.process.stdout], [], [], 60)[0]
         self.url = self.process.stdout.readline().strip() if ready else ""
-        m = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)", self.url)
+        m = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)(#.*)?", self.url)
         if not m:
             self.process.kill()
             raise AssertionError(self.process.communicate()[1])

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `stacksexport view`: shows a recording as a page in a browser. */
-#include <errno.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -15,29 +12,8 @@
 #include "stacksexport/grouping.h"
 #include "stacksexport/progress.h"
 #include "stacksexport/topbase.h"
+#include "stacksexport/web/browser.h"
 #include "stacksexport/web/server.h"
-
-extern char **environ;
-
-/* Opens no browser for root, because it would run the scripts of all web pages as root. */
-static bool has_browser(const struct export_options *o)
-{
-	return !o->no_open && geteuid() != 0 && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
-}
-
-/* Waits for xdg-open, which ends as soon as the browser has the address. */
-static bool open_browser(const char *url)
-{
-	char *argv[] = { (char *)"xdg-open", (char *)url, NULL };
-	int status = -1;
-	pid_t pid;
-
-	if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0)
-		return false;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 static void view_say_address(const struct export_options *o, const struct server *s)
 {
@@ -50,8 +26,8 @@ static void view_say_address(const struct export_options *o, const struct server
 					: "#sort=total");
 	puts(url);
 	fflush(stdout);
-	if (has_browser(o) && open_browser(url)) {
-		log__info("Ctrl-C ends it");
+	if (!o->no_open && browser__open(url)) {
+		log__info("opened in a browser (Ctrl-C ends it)");
 		return;
 	}
 	gethostname(host, sizeof(host) - 1);
