@@ -11,16 +11,17 @@
 #include "elf/addresstask.h"
 #include "elf/sdttask.h"
 #include "jit/codetask.h"
+#include "jit/gdblisttask.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
 #include "worker/sandbox.h"
 
 static const task_fn tasks[TASK_CNT] = {
-	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
-	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
-	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
-	[TASK_NOTES] = sdt_task__run,	  [TASK_ALLOCATORS] = alloc_task__run,
-	[TASK_SCAN] = scan_task__run,
+	[TASK_TABLE] = table_task__run,	      [TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,	      [TASK_CODE] = code_task__run,
+	[TASK_IMAGES] = gdb_list_task__run,   [TASK_FRAMES] = frames_task__run,
+	[TASK_ADDRESSES] = address_task__run, [TASK_NOTES] = sdt_task__run,
+	[TASK_ALLOCATORS] = alloc_task__run,  [TASK_SCAN] = scan_task__run,
 };
 
 int confined__begin(const struct collector_options *o, struct workers **workers)

@@ -17,14 +17,15 @@ struct gdb_jit;
 struct workers; /* worker/workers.h */
 
 /* gdb_jit__read() holds `lock` (NULL: none) only while it replaces the list. Borrows `workers`,
- * which read the symbols of files; NULL: the caller's thread does. Returns NULL and sets errno on
- * failure. */
+ * which read the list and the symbols of files; NULL: the caller's thread does. Returns NULL and
+ * sets errno on failure. */
 struct gdb_jit *gdb_jit__new(pthread_mutex_t *lock, struct workers *workers);
 void gdb_jit__free(struct gdb_jit *);
 
 /* Reads the present list of the process. Keeps the last list of a process that is gone. Reads its
- * mappings, and its files if the mappings have changed. */
-void gdb_jit__read(struct gdb_jit *, const struct jit_owner *);
+ * mappings, and its files if the mappings have changed. Returns false if workers failed: the last
+ * list stays. */
+bool gdb_jit__read(struct gdb_jit *, const struct jit_owner *);
 /* Frees the list; the next gdb_jit__read() reads all of it. Must hold the lock. */
 void gdb_jit__forget(struct gdb_jit *);
 

@@ -242,8 +242,10 @@ static void processcode_read_list(struct process_code *p)
 
 	if (begin_ns < p->list_ns)
 		return;
-	gdb_jit__read(p->listed, &p->owner);
-	p->list_ns = begin_ns + rest_since(begin_ns);
+	if (gdb_jit__read(p->listed, &p->owner))
+		p->list_ns = begin_ns + rest_since(begin_ns);
+	else
+		p->list_ns = begin_ns + ALONE_NS;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "elf/addresstask.h"
 #include "formats/itemstack.h"
 #include "jit/codetask.h"
+#include "jit/gdblisttask.h"
 #include "jit/dumppaths.h"
 #include "symbol/nametask.h"
 #include "symbol/symtabtask.h"
@@ -116,10 +117,10 @@ static bool unwinding_open_parts(struct unwinding *u, const struct filter_option
 
 /* Root's rights are not needed to parse files. Other users have no more rights than their own. */
 static const task_fn tasks[TASK_CNT] = {
-	[TASK_TABLE] = table_task__run,	  [TASK_SYMBOLS] = symtab_task__run,
-	[TASK_NAMES] = name_task__run,	  [TASK_CODE] = code_task__run,
-	[TASK_FRAMES] = frames_task__run, [TASK_ADDRESSES] = address_task__run,
-	[TASK_SCAN] = scan_task__run,
+	[TASK_TABLE] = table_task__run,	      [TASK_SYMBOLS] = symtab_task__run,
+	[TASK_NAMES] = name_task__run,	      [TASK_CODE] = code_task__run,
+	[TASK_IMAGES] = gdb_list_task__run,   [TASK_FRAMES] = frames_task__run,
+	[TASK_ADDRESSES] = address_task__run, [TASK_SCAN] = scan_task__run,
 };
 
 static bool open_workers(struct unwinding *u, const struct filter_options *o)

@@ -12,6 +12,7 @@ enum task_kind {
 	TASK_SYMBOLS,	 /* symbol/symtabtask.h */
 	TASK_NAMES,	 /* symbol/nametask.h */
 	TASK_CODE,	 /* jit/codetask.h */
+	TASK_IMAGES,	 /* jit/gdblisttask.h */
 	TASK_FRAMES,	 /* cfi/framestask.h */
 	TASK_ADDRESSES,	 /* elf/addresstask.h */
 	TASK_NOTES,	 /* elf/sdttask.h */

@@ -259,6 +259,23 @@ def test_the_collector_opens_files_of_jit_code_and_a_worker_reads_them(start, sp
     assert by_collector == [] and by_workers != []
 
 
+DESCRIPTOR_SZ = 24  # of a list for gdb
+
+
+@needs_strace
+def test_a_worker_reads_the_images_of_a_list_for_gdb(start, spawn, tmp_path, trace_reads):
+    c = start("-p", "profile:u:499", "jit_program")
+    reads_of = trace_reads(c)
+    program = spawn(BUILD / "tests" / "jit_program", 1500, "listed", tmp_path)
+    program.wait()
+    r = c.stop()
+    pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink()
+    assert r.one("SELECT count(*) FROM stacks WHERE unwind = 'root' AND ustack[1].module = '[jit]'") > 10
+    by_collector, by_workers = reads_of(f"/proc/{program.pid}/mem")
+    assert {end - at for at, end in by_collector} == {DESCRIPTOR_SZ}
+    assert by_workers != []
+
+
 # How strace changes system calls of workers, and the message that the collector prints. The first eight
 # bytes of the tables that a worker writes are changed. A worker seals them by `fcntl`: the filter ends workers that skip a call.
 # It sends them by `sendmsg`, too late.
