@@ -123,10 +123,23 @@ static const task_fn tasks[TASK_CNT] = {
 	[TASK_ADDRESSES] = address_task__run, [TASK_SCAN] = scan_task__run,
 };
 
+/* Returns the option because of which this process parses files itself, or NULL. */
+static const char *unwinding_parses_because(const struct filter_options *o)
+{
+	return o->no_sandbox ? "--no-sandbox" : o->mode == MODE_NAIVE ? "--mode=naive" : NULL;
+}
+
 static bool open_workers(struct unwinding *u, const struct filter_options *o)
 {
-	if (geteuid() != 0 || o->no_sandbox || o->mode != MODE_CACHING)
+	const char *option = unwinding_parses_because(o);
+
+	if (geteuid() != 0 || (o->mode != MODE_CACHING && o->mode != MODE_NAIVE))
 		return true;
+	if (option) {
+		log__warn("files of other users are parsed with all rights of this process (%s)",
+			  option);
+		return true;
+	}
 	u->workers = workers__new(tasks);
 	return u->workers;
 }

@@ -223,6 +223,14 @@ def test_workers_change_no_byte(recorded, tmp_path, ending):
     assert results[0] == results[1] and results[0]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: other users have no more rights than their own")
+@pytest.mark.parametrize("option", ["--no-sandbox", "--mode=naive", "--mode=caching", "--mode=none"])
+def test_root_is_warned_if_this_process_parses(tmp_path, option):
+    err = run("-i", GOLDEN / "file.data", "-o", tmp_path / "out", option).stderr.decode()
+    warned = f"files of other users are parsed with all rights of this process ({option})" in err
+    assert warned == (option in ("--no-sandbox", "--mode=naive")), err
+
+
 def test_modes_passthru_and_none_do_not_unwind(tmp_path):
     out = tmp_path / "out"
     out.write_bytes(b"x" * 100000)  # existing files are replaced

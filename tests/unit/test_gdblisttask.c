@@ -31,8 +31,9 @@ struct scene {
 
 static struct scene *scene_with(task_fn read_images)
 {
-	const task_fn tasks[TASK_CNT] = { [TASK_ADDRESSES] = address_task__run,
-					  [TASK_IMAGES] = read_images };
+	const task_fn tasks[TASK_CNT] = {
+		[TASK_ADDRESSES] = address_task__run, [TASK_IMAGES] = read_images
+	};
 	struct scene *s = calloc(1, sizeof(*s));
 	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 

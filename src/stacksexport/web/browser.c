@@ -16,9 +16,9 @@
 #include "base/monotonic.h"
 #include "base/parse.h"
 
-#define WAIT_NS	 3000000000
-#define LOOK_US	 20000
-#define ARGS_MAX 16
+#define WAIT_NS	   3000000000
+#define LOOK_US	   20000
+#define ARGS_MAX   16
 #define SETTING_SZ 512
 
 enum { SETTING_HOME, SETTING_USER, SETTING_LOGNAME, SETTING_RUNTIME_DIR, SETTING_CNT };
@@ -100,7 +100,8 @@ static bool browser_spawn(struct browser *b, pid_t *pid)
 	return err == 0;
 }
 
-/* xdg-open ends as soon as the browser has the address; a browser that it had to start may go on. */
+/* xdg-open ends as soon as the browser has the address; a browser that it had to start may go on.
+ */
 static bool browser_has_opened(pid_t pid)
 {
 	uint64_t begin_ns = monotonic__ns();
