@@ -57,6 +57,11 @@ function shades([hue, chroma]) {
   );
 }
 
+// Returns what a state of wall-clock time is called.
+export function stateLabel(state) {
+  return state === 'cpu' ? 'on the CPU' : state;
+}
+
 // Returns the CSS colour of a state, for legends and bars.
 export function stateColor(state) {
   const [hue, chroma] = STATES[state] ?? (state === 'preempted' ? STATES.runnable : STATES.blocked);

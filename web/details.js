@@ -2,7 +2,7 @@
 // The panel beside a flame graph: the selected frame, its stack, and what can be done with it.
 
 import { apiHas } from './api.js';
-import { KIND_NAMES, kindColor, modelState, stateColor } from './colors.js';
+import { KIND_NAMES, kindColor, modelState, stateColor, stateLabel } from './colors.js';
 import { button, copyText, el, fill } from './dom.js';
 import { baseName, cleanName, formatExact, formatShare, formatValue } from './format.js';
 import { modelHeaviest, modelModule, modelName, modelPath } from './flamemodel.js';
@@ -129,7 +129,7 @@ function detailsChange(model, node) {
       'dd',
       {},
       el('b', { class: sure ? (b > a ? 'more' : 'less') : '' }, detailsSigned(b - a, model.unit)),
-      el('span', {}, a ? formatShare(b - a, a) : 'new'),
+      el('span', {}, a ? detailsSignedShare(b - a, a) : 'new'),
     ),
     model.lo
       ? [
@@ -155,13 +155,18 @@ export function detailsSigned(value, unit) {
       : formatValue(0, unit);
 }
 
+export function detailsSignedShare(change, whole) {
+  const share = formatShare(Math.abs(change), whole);
+  return change > 0 ? `+${share}` : change < 0 ? `−${share}` : share;
+}
+
 function detailsStates(model, node) {
   const count = model.states.length;
   const values = model.states.map((state, s) => [state, model.byState[node * count + s]]);
   const sum = values.reduce((all, [, value]) => all + value, 0);
   return el(
     'div.states',
-    { title: `mostly ${model.states[modelState(model, node).state]}` },
+    { title: `mostly ${stateLabel(model.states[modelState(model, node).state])}` },
     el(
       'div.stacked',
       {},
@@ -175,7 +180,7 @@ function detailsStates(model, node) {
     values
       .filter(([, value]) => value)
       .map(([state, value]) =>
-        el('span.legend', {}, detailsDot(stateColor(state)), `${state} ${formatShare(value, sum)}`),
+        el('span.legend', {}, detailsDot(stateColor(state)), `${stateLabel(state)} ${formatShare(value, sum)}`),
       ),
   );
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Two ranges, or two recordings: what changed from A to B, and what of it is significant.
 
+import { apiGet } from './api.js';
 import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch } from './controls.js';
-import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
+import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned, detailsSignedShare } from './details.js';
 import { button, el, fill, fillControls, segments } from './dom.js';
 import { flameTip } from './flame.js';
 import { FlameGraph } from './flamegraph.js';
 import { modelMake, modelModule, modelName, modelSearch } from './flamemodel.js';
-import { baseName, cleanName, formatMoment, formatShare, formatTime, formatValue } from './format.js';
+import { baseName, cleanName, formatMoment, formatTime, formatValue } from './format.js';
 import { Loader } from './loader.js';
 import { SELECTION, stateAll, stateGet, stateSet } from './state.js';
 import { Table } from './table.js';
-
-// A callee with this part of its caller's change explains it.
-const EXPLAINS = 0.9;
 
 export function diffView(page) {
   return new DiffView(page);
@@ -33,14 +31,15 @@ class DiffView {
       this.flame.nextMatch(step);
     });
     this.panel = el('aside.details', { 'aria-label': 'Selected frame' });
-    this.table = new Table('Largest changes', this.columns(), { pick: (row) => this.flame.moveTo(row.node) });
+    this.table = new Table('Largest changes', this.columns(), { pick: (row) => this.moveTo(row) });
+    this.none = el('p.diff-none.faint');
     this.graph = el('div.graph', {}, this.flame.host);
     this.node = el(
       'div.view',
       {},
       this.tools,
       this.sides,
-      el('div.split', {}, el('div.column', {}, this.graph, el('div.diff-table', {}, this.table.node)), this.panel),
+      el('div.split', {}, el('div.column', {}, this.graph, el('div.diff-table', {}, this.table.node, this.none)), this.panel),
     );
     this.loader = new Loader(this.graph, () => this.forget());
     this.keys = {
@@ -74,7 +73,7 @@ class DiffView {
         show: (r) => el('b', { class: r.change > 0 ? 'more' : 'less' }, detailsSigned(r.change, this.unit)),
         value: (r) => r.change,
       },
-      { id: 'share', label: '%', number: true, show: (r) => (r.a ? formatShare(r.change, r.a) : 'new') },
+      { id: 'share', label: '%', number: true, show: (r) => (r.a ? detailsSignedShare(r.change, r.a) : 'new') },
       value('a', 'A'),
       value('b', 'B'),
       {
@@ -109,11 +108,29 @@ class DiffView {
         state.normalise,
         (normalise) => stateSet({ normalise }),
       ),
+      segments(
+        'Values of functions',
+        [
+          ['self', 'self'],
+          ['total', 'total'],
+        ],
+        state.sort === 'total' ? 'total' : 'self',
+        (sort) => stateSet({ sort }),
+      ),
     );
     this.showSides(state);
     if (!(state.afrom || state.ato) || !(state.bfrom || state.bto)) if (!state.other) return this.explain();
-    this.loader.get('diff', this.parameters(state), (answer) => this.show(answer));
+    this.load(this.parameters(state));
+    this.showChanges();
     this.showMatches();
+  }
+
+  load(parameters) {
+    this.loader.run(
+      JSON.stringify(parameters),
+      (signal) => Promise.all(['diff', 'changes'].map((path) => apiGet(path, parameters, signal))),
+      ([answer, changes]) => this.show(answer, changes),
+    );
   }
 
   parameters(state) {
@@ -158,8 +175,8 @@ class DiffView {
 
   // Shows nothing of an earlier comparison.
   forget() {
-    this.model = null;
-    this.table.show([]);
+    this.model = this.changes = null;
+    this.showChanges();
     fill(this.panel);
   }
 
@@ -201,50 +218,39 @@ class DiffView {
     );
   }
 
-  show(answer) {
+  show(answer, changes) {
     this.model = modelMake(answer);
     this.unit = answer.unit;
+    this.changes = changes;
     this.flame.setModel(this.model);
-    this.table.sortId = null;
-    this.table.show(this.changes());
+    this.showChanges();
     this.select(-1);
     if (!this.model.width[0]) this.loader.showNote('Nothing to compare', 'Neither range has such an event.');
     this.showMatches();
   }
 
-  // Functions with a significant change, the largest first. Of a function with several nodes the one that changed most counts.
-  // A caller is left out if its change is that of one callee: the callee says it.
-  changes() {
-    const { model } = this;
-    const best = new Map();
-    for (let i = 1; i < model.count; i++) {
-      const change = model.b[i] - model.a[i];
-      if (!model.significant[i] || this.calleeExplains(i, change)) continue;
-      const key = `${model.name[i]} ${model.module[i]}`;
-      if (!best.has(key) || Math.abs(change) > Math.abs(best.get(key).change)) {
-        best.set(key, {
-          node: i,
-          change,
-          a: model.a[i],
-          b: model.b[i],
-          lo: model.lo?.[i],
-          hi: model.hi?.[i],
-          p: model.p?.[i],
-          name: modelName(model, i),
-          module: modelModule(model, i),
-        });
-      }
-    }
-    return [...best.values()].sort((x, y) => Math.abs(y.change) - Math.abs(x.change));
+  // The functions with a significant change, the largest first.
+  showChanges() {
+    const by = stateGet('sort') === 'total' ? 'total' : 'self';
+    const rows = this.changes?.[by] ?? [];
+    this.table.sortId = null;
+    this.table.show(
+      rows
+        .map((row) => ({ ...row, change: row.b - row.a }))
+        .sort((x, y) => Math.abs(y.change) - Math.abs(x.change)),
+    );
+    this.none.textContent = this.changes && !rows.length ? `No function's ${by} value changed significantly.` : '';
   }
 
-  calleeExplains(node, change) {
+  // Goes to the frame of the function that changed most.
+  moveTo(row) {
     const { model } = this;
-    for (let c = model.first[node]; c < model.first[node + 1]; c++) {
-      const callee = model.children[c];
-      if (model.significant[callee] && (model.b[callee] - model.a[callee]) / change > EXPLAINS) return true;
+    let best = -1;
+    for (let i = 1; i < model.count; i++) {
+      const is = modelName(model, i) === row.name && modelModule(model, i) === row.module;
+      if (is && (best < 0 || diffSize(model, i) > diffSize(model, best))) best = i;
     }
-    return false;
+    if (best >= 0) this.flame.moveTo(best);
   }
 
   showMatches() {
@@ -259,4 +265,8 @@ class DiffView {
     this.flame.selected = node;
     detailsShow(this.panel, this.model, node, (other) => this.flame.moveTo(other));
   }
+}
+
+function diffSize(model, node) {
+  return Math.abs(model.b[node] - model.a[node]);
 }

@@ -11,7 +11,7 @@ import {
   controlRoot,
   controlSearch,
 } from './controls.js';
-import { KIND_NAMES, kindColor, stateColor } from './colors.js';
+import { KIND_NAMES, kindColor, stateColor, stateLabel } from './colors.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
 import { choice, el, fill, fillControls } from './dom.js';
 import { FlameGraph } from './flamegraph.js';
@@ -247,7 +247,7 @@ class FlameView {
   // Returns [colour, text] of what the graph's colours mean.
   legendMarks() {
     if (this.way() === 'state') {
-      return this.model.states.map((state) => [stateColor(state), state === 'cpu' ? 'on the CPU' : state]);
+      return this.model.states.map((state) => [stateColor(state), stateLabel(state)]);
     }
     if (this.way() === 'module') return [];
     return [...new Set(this.model.kind)].sort().map((kind) => [kindColor(kind), KIND_NAMES[kind]]);

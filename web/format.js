@@ -20,14 +20,17 @@ const COUNTS = [
   [1e4, 'k', 1e3],
 ];
 
+const ROUNDS_UP = 0.9995;
+
 function digits(number) {
   const size = Math.abs(number);
   return number.toFixed(size >= 100 || Number.isInteger(number) ? 0 : size >= 10 ? 1 : 2);
 }
 
+// A value that would be rounded to 1000 of a unit is 1 of the next.
 function scaled(value, units) {
   const size = Math.abs(value);
-  const [factor, unit] = units.find(([f]) => size >= f) ?? units[units.length - 1];
+  const [factor, unit] = units.find(([f]) => size >= f * ROUNDS_UP) ?? units[units.length - 1];
   return `${digits(value / factor)} ${unit}`;
 }
 

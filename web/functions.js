@@ -69,7 +69,7 @@ class FunctionsView {
       {
         id: 'samples',
         class: 'wide',
-        label: 'Rows',
+        label: 'Events',
         number: true,
         show: (r) => (r.samples === null ? '–' : formatCount(r.samples)),
         title: 'events that have it on their stack',

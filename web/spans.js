@@ -180,15 +180,16 @@ class SpansView {
     // The chart has left the alignment of the labels of its axis.
     ctx.textAlign = 'left';
     ctx.textBaseline = 'alphabetic';
-    const end = u.bbox.left + u.bbox.width;
-    let last = -Infinity;
+    const [end, gap] = [u.bbox.left + u.bbox.width, 3 * ratio];
+    let free = -Infinity;
     for (const [label, ns] of Object.entries(percentiles)) {
       const x = u.valToPos(spansPosition(edges, ns), 'x', true);
       const wide = ctx.measureText(label).width;
+      const start = x + gap + wide > end ? x - gap - wide : x + gap;
       ctx.fillRect(Math.round(x), u.bbox.top, ratio, u.bbox.height);
-      if (x - last > wide + 6 * ratio)
-        ctx.fillText(label, x + 3 * ratio + wide > end ? x - 3 * ratio - wide : x + 3 * ratio, u.bbox.top + 10 * ratio);
-      last = x;
+      if (start < free) continue; // it would lie over the one before
+      ctx.fillText(label, start, u.bbox.top + 10 * ratio);
+      free = start + wide + gap;
     }
     ctx.restore();
   }

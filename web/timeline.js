@@ -105,7 +105,7 @@ class Timeline {
             button('Set B', () => timelineKeep('b'), { class: 'side-b', title: 'Compare: this range is B (b)' }),
           ]
         : null,
-      from ? null : el('span.hint', {}, 'drag to select a range'),
+      from || folded ? null : el('span.hint', {}, 'drag to select a range'),
     );
   }
 

@@ -25,10 +25,18 @@ const waitsTime = (id, label, title) => ({
   title,
 });
 
+const GAPS = 'off the CPU inside slices that were joined: by a minimum duration or --budget, or because rows were lost';
+
 function waitsBadge(state) {
   const dot = el('span.dot');
   dot.style.background = stateColor(state);
-  return el('span.state', {}, dot, cleanName(state, 40).replaceAll('_', ' '));
+  return el('span.state', { title: state === 'gaps' ? GAPS : '' }, dot, cleanName(state, 40).replaceAll('_', ' '));
+}
+
+// The function that explains it, and what that called.
+function waitsPlace(caller, where) {
+  const call = cleanName(where ?? '', 200);
+  return caller ? [cleanName(caller, 200), el('span.faint', {}, ` › ${call}`)] : call;
 }
 
 // Shows stacks of the server beside a table. `stacks`: [[title, id], …]
@@ -85,7 +93,7 @@ class WaitsView {
         { ...waitsTime('p99', '99 %'), class: 'wide' },
         { ...waitsTime('max', 'Longest'), class: 'wide' },
         { id: 'state', label: 'State', show: (r) => waitsBadge(r.state), value: (r) => r.state },
-        { id: 'command', label: 'Command', show: (r) => cleanName(r.command, 80), value: (r) => r.command, class: 'name wide' },
+        { id: 'command', label: 'Command', show: (r) => cleanName(r.command, 80), value: (r) => r.command, class: 'short wide' },
         { id: 'where', label: 'Waits in', show: (r) => cleanName(r.where, 300), value: (r) => r.where, class: 'name' },
         {
           id: 'caller',
@@ -121,22 +129,22 @@ class WaitsView {
           label: 'Sleeper',
           show: (r) => cleanName(r.sleeper, 80),
           value: (r) => r.sleeper,
-          class: 'name',
+          class: 'short',
         },
         {
           id: 'sleep_where',
-          class: 'wide',
+          class: 'name wide',
           label: 'Slept in',
-          show: (r) => cleanName(r.sleep_where ?? '', 200),
-          value: (r) => r.sleep_where ?? '',
+          show: (r) => waitsPlace(r.sleep_caller, r.sleep_where),
+          value: (r) => `${r.sleep_caller || r.sleep_where}`,
         },
-        { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'name' },
+        { id: 'waker', label: 'Waker', show: (r) => cleanName(r.waker, 80), value: (r) => r.waker, class: 'short' },
         {
           id: 'waker_where',
-          class: 'wide',
+          class: 'name wide',
           label: 'Woken from',
-          show: (r) => cleanName(r.waker_where ?? '', 200),
-          value: (r) => r.waker_where ?? '',
+          show: (r) => waitsPlace(r.waker_caller, r.waker_where),
+          value: (r) => `${r.waker_caller || r.waker_where}`,
         },
       ],
       {

@@ -287,6 +287,17 @@ def test_what_changed_is_significant_and_noise_is_not(serve, changing):
     assert not any(row[-1] for row in same.values())
 
 
+def test_functions_that_changed_are_those_of_the_command(serve, changing):
+    got = serve(changing).get("changes", metric="cpu", **HALVES)
+    p = run("diff", "-r", changing, "--before", "0s..10s", "--after", "10s..20s")
+    for field, title in (("self", "SELF"), ("total", "TOTAL")):
+        lines = p.stdout.split(f"{title} BY FUNCTION")[1].split("\n\n")[0].splitlines()[2:]
+        table = {line.split()[-1]: [float(n) for n in line.split()[:3]] for line in lines}
+        ours = {r["name"]: [round(n / SECOND, 3) for n in (r["a"], r["b"], r["b"] - r["a"])] for r in got[field]}
+        assert ours.keys() == table.keys() == {"slow", "fast"} and all(ours[k] == pytest.approx(table[k], abs=0.002) for k in ours)
+    assert all(r["p"] < 1e-3 and r["lo"] * r["hi"] > 0 for r in got["self"] + got["total"])
+
+
 def test_sides_are_made_equally_large(serve, changing):
     s = serve(changing)
     longer = changes(s.get("diff", metric="cpu", **{**HALVES, "afrom": 5 * SECOND}))

@@ -191,7 +191,9 @@ class Answers:
                     sleeper="shop",
                     waker="client",
                     sleep_where="idle",
+                    sleep_caller="take_order",
                     waker_where="send",
+                    waker_caller="",
                     sleep_stack="a1",
                     waker_stack="a2",
                     count=3,
@@ -257,6 +259,12 @@ class Answers:
             significant=[int(i in more) for i in range(len(a))],
         )
         return answer
+
+    def changes(self, q):
+        def row(name, a, b):
+            return dict(name=name, module=MODULES.get(name, "/usr/bin/shop"), a=a, b=b, lo=b - a - 1e8, hi=b - a + 1e8, p=0.0001)
+
+        return dict(unit="ns", self=[row("query", 3e9, 2e9), row("sort", 1e9, 6e9)], total=[row("main", 0, 4e9)])
 
     def queries(self, q):
         return dict(

@@ -73,6 +73,20 @@ def test_lanes_are_expanded_and_a_process_is_selected(view, server):
     assert view.page.get_by_label("Process").input_value() == "shop"
 
 
+def test_a_folded_timeline_has_no_hint_for_dragging(view):
+    view.open()
+    assert view.page.get_by_text("drag to select a range").is_visible()
+    view.page.keyboard.press("l")
+    assert view.page.get_by_text("drag to select a range").count() == 0
+
+
+def test_a_value_just_below_a_unit_is_one_of_it(view):
+    view.open()
+    shown = view.page.evaluate("""import('./format.js').then(({ formatTime, formatValue }) =>
+        [999.4e6, 999.95e6, 999.6, 0].map(formatTime).concat(formatValue(2 ** 20 - 1, 'bytes')))""")
+    assert shown == ["999 ms", "1.00 s", "1.00 µs", "0 s", "1.00 MiB"]
+
+
 def test_the_heat_map_selects_cells(view):
     view.open("heat=1")
     box = view.page.locator(".heat-stage").bounding_box()

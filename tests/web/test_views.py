@@ -78,6 +78,7 @@ def test_rows_are_chosen_by_keys(view):
     assert cells(view)[:2] == ["6 s", "3"]
     view.page.get_by_role("button", name="Who wakes whom").click()
     view.settle()
+    assert cells(view)[2:] == ["shop", "take_order › idle", "client", "send"]
     view.page.locator("tbody tr").first.click()
     view.page.get_by_role("heading", name="Woken from").wait_for()
 
@@ -96,6 +97,17 @@ def test_spans_have_percentiles_and_a_waterfall(view):
     view.page.get_by_role("button", name="Only this span").click()
     view.settle()
     assert (view.hash()["span"], view.hash()["metric"]) == ("GET+%2Freport", "wall")
+
+
+def test_labels_of_percentiles_are_not_over_each_other(view, server):
+    (kind,) = (answer := server.answers.spans({}))["names"]
+    edges = kind["histogram"]["edges"]
+    kind["p95"], kind["p99"] = edges[-3], edges[-1]
+    server.answers.spans = lambda q: answer
+    view.page.add_init_script(LABELS)
+    view.open("view=spans")
+    labels = sorted(view.page.evaluate("labels").values())
+    assert len(labels) == 2 and labels[0][1] < labels[1][0]
 
 
 def test_one_span_is_singular(view, server):
@@ -130,19 +142,25 @@ def test_two_ranges_are_compared(view, server):
     view.page.get_by_role("button", name="Set B").click()
     view.page.get_by_role("tab", name="Difference").click()
     view.settle()
-    name, parameters = server.asked[-1]
-    assert (
-        name == "diff"
-        and parameters["afrom"] == "0"
-        and int(parameters["ato"]) == 4 * SECOND
-        and int(parameters["bto"]) == 10 * SECOND
-    )
-    assert "+5 s" in cells(view)[0] and cells(view)[6] == "sort", "query is left out: sort explains it"
+    (first, parameters), (second, same) = server.asked[-2:]
+    assert {first, second} == {"diff", "changes"} and parameters == same
+    assert parameters["afrom"] == "0" and int(parameters["ato"]) == 4 * SECOND and int(parameters["bto"]) == 10 * SECOND
+    assert [row.inner_text().split("\t")[:2] for row in view.page.locator("tbody tr").all()] == [["+5 s", "+500 %"], ["−1 s", "−33.3 %"]]
+    assert cells(view)[6] == "sort"
+    view.page.get_by_role("button", name="total", exact=True).click()
+    assert (cells(view)[0], cells(view)[1], cells(view)[6]) == ("+4 s", "new", "main")
+    view.page.get_by_role("button", name="self", exact=True).click()
     view.page.locator("tbody tr").first.click()
     assert "significant" in view.details() and "< 0.001" in view.details()
     view.page.get_by_role("button", name="per span").click()
     view.settle()
     assert server.asked[-1][1]["normalise"] == "spans"
+
+
+def test_a_difference_without_a_significant_change_says_so(view, server):
+    server.answers.changes = lambda q: dict(unit="ns", self=[], total=[])
+    view.open(f"view=diff&afrom=0&ato={2 * SECOND}&bfrom={2 * SECOND}&bto={4 * SECOND}")
+    assert view.page.get_by_text("No function's self value changed significantly.").is_visible()
 
 
 def test_a_difference_that_fails_leaves_nothing_of_the_one_before(view):

@@ -39,6 +39,7 @@ static const struct endpoint endpoints[] = {
 	{ "functions", functions__answer, false, true },
 	{ "sandwich", sandwich__answer, false, true },
 	{ "diff", diff__answer, false, false },
+	{ "changes", changes__answer, false, false },
 	{ "source", source__answer, false, true },
 	{ "waits", waits__answer, false, true },
 	{ "wakers", wakers__answer, false, true },

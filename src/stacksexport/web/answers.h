@@ -18,6 +18,7 @@ answer_fn wakers__answer;
 answer_fn spans__answer;
 answer_fn sandwich__answer;
 answer_fn diff__answer;
+answer_fn changes__answer;
 answer_fn source__answer;
 answer_fn queries__answer;
 answer_fn query__answer;

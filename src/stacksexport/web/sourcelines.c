@@ -293,10 +293,10 @@ static void show_disassembly(const struct source_view *s, struct buf *out)
 	int err = sourcelines_is_same_file(s) ? disassembly__read(&range, &text) : -ESTALE;
 
 	if (err == -ESTALE) {
-		show_none("the file of this function is not on this machine", out);
+		show_none("The file of this function is not on this machine.", out);
 	} else if (err || !text.sz) {
-		show_none(err == -ENOENT ? "objdump is not installed (package binutils)"
-					 : "objdump cannot read the file",
+		show_none(err == -ENOENT ? "objdump is not installed (package binutils)."
+					 : "objdump cannot read the file.",
 			  out);
 	} else {
 		json_out__key_text(out, "kind", "disassembly");
@@ -336,7 +336,7 @@ static void source_show(const struct source_view *s, struct buf *out)
 
 	json_out__open(out, '{');
 	if (!s->costs.places.cnt)
-		show_none("the function is on no stack of what is selected", out);
+		show_none("No stack of the selection has this function.", out);
 	else if (text.s)
 		show_source(s, &text, out);
 	else
