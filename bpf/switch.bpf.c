@@ -137,7 +137,7 @@ static __always_inline __u64 task__switches(const struct task_struct *task)
 }
 
 /* Makes the row cover the thread's slices without one, too. */
-static __always_inline void take_joined(struct thread *th, struct emission *row)
+static __always_inline void cover_joined(struct thread *th, struct emission *row)
 {
 	__u64 start_ns = row->time_ns - row->duration_ns;
 
@@ -146,7 +146,6 @@ static __always_inline void take_joined(struct thread *th, struct emission *row)
 	row->gaps_ns = th->joined.gaps_ns + (start_ns > th->out_ns ? start_ns - th->out_ns : 0);
 	row->runnable_ns = known_sum(row->runnable_ns, th->joined.runnable_ns);
 	row->duration_ns = row->time_ns - th->joined.begin_ns;
-	th->joined.begin_ns = 0;
 }
 
 /* Keeps what the row covers for the thread's next one. */
@@ -202,7 +201,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 		row.runnable_ns = th->runnable_ns;
 	if (!th->seen && !__sync_lock_test_and_set(&th->seen, 1))
 		row.duration_ns = now_ns - begin_ns; /* it was running at the beginning */
-	take_joined(th, &row);
+	cover_joined(th, &row);
+	th->joined.begin_ns = 0;
 	th->in_ns = 0;
 	th->out_ns = now_ns;
 	th->ready_ns = state == EVENT_STATE_PREEMPTED ? now_ns : 0;
@@ -381,46 +381,53 @@ static __always_inline bool is_first_visit(struct thread *th)
 /*
  * The row of the moment in which a thread left that is off the CPU at the end, if that row was left
  * out or lost. It gets the thread's stack of now, if the thread is still away. The thread may come
- * back while its stack is copied.
+ * back while its stack is copied. `row` is that of the end, and is so again afterwards: the stack
+ * of BPF has no room for two.
  */
 static __always_inline int end_joined(struct bpf_iter__task *ctx, struct task_struct *task,
-				      struct thread *th, __u64 how)
+				      struct thread *th, struct emission *row, __u64 how)
 {
-	struct emission row = row_at(task, th->out_ns, th->state);
 	__u64 switches = th->joined.switches;
 	struct capture_slot *slot = NULL;
+	int sent;
 
-	take_joined(th, &row);
-	row.unpaced = true;
+	row->time_ns = th->out_ns;
+	row->state = th->state;
+	cover_joined(th, row);
 	if (has_waited_since(task, switches))
-		slot = event__capture(ctx, task, &row, how);
+		slot = event__capture(ctx, task, row, how);
 	if (slot && !has_waited_since(task, switches)) {
 		event__drop(slot);
 		slot = NULL;
 	}
 	if (!is_first_visit(th))
 		return slot ? event__drop(slot) : 0;
-	return slot ? event__send(slot, row.time_ns) : emit(ctx, task, &row, 0);
+	sent = slot ? event__send(slot, row->time_ns) : emit(ctx, task, row, 0);
+	row->time_ns = end_ns;
+	row->state = EVENT_STATE_WAITING;
+	row->duration_ns = row->gaps_ns = 0;
+	row->runnable_ns = UNKNOWN;
+	return sent;
 }
 
 static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struct *task, __u64 how)
 {
 	struct thread *th = thread__find(task);
 	struct emission row = row_at(task, end_ns, EVENT_STATE_WAITING);
-	int sent = 0;
+	int sent;
 
 	if (!th || th->state == EVENT_STATE_DEAD || (!th->seen && task->exit_state) ||
 	    !recorded(task))
 		return 0;
 	row.unpaced = true;
 	if (!th->in_ns && th->seen && th->joined.begin_ns) {
-		sent = end_joined(ctx, task, th, how);
+		sent = end_joined(ctx, task, th, &row, how);
 		return sent ? sent + emit(ctx, task, &row, 0) : 0;
 	}
 	if (th->in_ns || !th->seen) {
 		row.state = EVENT_STATE_RUNNING;
 		row.duration_ns = end_ns - (th->in_ns ? th->in_ns : begin_ns);
-		take_joined(th, &row);
+		cover_joined(th, &row);
 	}
 	return is_first_visit(th) ? emit(ctx, task, &row, 0) : 0;
 }
