@@ -361,7 +361,7 @@ $(BUILD)/tidy/%.ok: src/%.c $(BUILD)/obj/%.o .clang-tidy
 
 # shellcheck and ruff come with make setup-tests. F811: the tests of the page and of its server import fixtures.
 lint-scripts: $(filter setup-tests,$(MAKECMDGOALS))
-	@shellcheck -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
+	@shellcheck -x -S warning $(shell git grep -lE '^#! ?/(usr/)?bin/(env )?(ba|da)?sh')
 	@.deps/venv/bin/ruff check -q --no-cache --isolated --select E9,F --per-file-ignores 'tests/web/*:F811,tests/e2e/*:F811,tests/cli/test_view_*:F811,tests/cli/test_export_*:F811' . $(shell git grep -lE '^#!.*python')
 
 ## clean: remove built files

@@ -108,7 +108,7 @@ rpm: $(addprefix $(BUILD)/bin/,$(PROGRAMS)) $(LIBRARY) $(COMPLETIONS)
 test-dist: $(DIST_ARCHIVE)
 	@tests/distros/packages dist $<
 
-## test-deb: test the Debian packages, with apt, in Debian 12 and 13
+## test-deb: test the Debian packages, with apt and systemd, in Debian 12 and 13
 .PHONY: test-deb
 test-deb: deb
 	@tests/distros/packages deb $(BUILD)/deb

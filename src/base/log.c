@@ -76,5 +76,6 @@ log_print(enum log_level level, const char *prefix, const char *fmt, va_list ap)
 
 LOG_FN(error, LOG_ERROR, "")
 LOG_FN(warn, LOG_WARN, "warning: ")
+LOG_FN(answer, LOG_ERROR, "")
 LOG_FN(info, LOG_INFO, "")
 LOG_FN(debug, LOG_DEBUG, "debug: ")

@@ -24,6 +24,8 @@ bool log__writable(int wait_ms);
 #define LOG_PRINTF __attribute__((format(printf, 1, 2)))
 LOG_PRINTF void log__error(const char *fmt, ...);
 LOG_PRINTF void log__warn(const char *fmt, ...);
+/* The answer to a request: shown at every level. */
+LOG_PRINTF void log__answer(const char *fmt, ...);
 LOG_PRINTF void log__info(const char *fmt, ...);
 LOG_PRINTF void log__debug(const char *fmt, ...);
 

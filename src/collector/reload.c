@@ -168,6 +168,7 @@ static void reload_option(const struct reload *r, struct collector_options *fres
 	name_option(&result->applied, o);
 }
 
+/* Answers the request, with --quiet too: the service's log is the only place where to see it. */
 static void reload_report(struct reload_result *result)
 {
 	buf__u8(&result->applied, 0);
@@ -178,10 +179,10 @@ static void reload_report(struct reload_result *result)
 		log__warn("the options were read again, but a change of these needs a restart: %s",
 			  (char *)result->refused.data);
 	if (result->applied.sz > 1)
-		log__info("the options were read again, and are in force: %s",
-			  (char *)result->applied.data);
+		log__answer("the options were read again, and are in force: %s",
+			    (char *)result->applied.data);
 	else if (result->refused.sz == 1)
-		log__info("the options were read again: nothing has changed");
+		log__answer("the options were read again: nothing has changed");
 }
 
 void reload__options(const struct reload *r)
