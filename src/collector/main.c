@@ -223,6 +223,8 @@ static int collector_prepare(struct collector *c)
 	struct caller caller = caller__get();
 	int err = confined__begin(o, &c->workers);
 
+	if (!err)
+		err = privileges__check_ids();
 	if (err)
 		return err;
 	o->capture.filter.starter_pid = (uint32_t)workers__starter_pid(c->workers);

@@ -21,6 +21,8 @@
 
 #define MAP_FILES "/proc/self/map_files"
 
+#define MACHINES_PID_NS 0xEFFFFFFC /* inode; include/linux/proc_ns.h: PROC_PID_INIT_INO */
+
 /* Returns true if the nearest existing folder on the path belongs to another user. */
 static bool is_elsewhere(const char *path)
 {
@@ -111,6 +113,19 @@ static int privileges_open_mapped(void)
 		close(fd);
 	closedir(dir);
 	return err;
+}
+
+int privileges__check_ids(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) != 0 || st.st_ino == MACHINES_PID_NS)
+		return 0;
+	log__error(
+		"this process is in a PID namespace of its own, where other processes have other "
+		"IDs or none: run it in that of the machine (podman or docker run --pid=host, "
+		"hostPID: true in Kubernetes)");
+	return -EINVAL;
 }
 
 void privileges__check(void)

@@ -11,6 +11,9 @@
  * rights.
  */
 void privileges__harden(void);
+/* Returns 0, or -EINVAL (logged) in a PID namespace of its own: events have the machine's process
+ * IDs, under which /proc there has no process or another one. */
+int privileges__check_ids(void);
 /* Warns about what will be missing if the kernel does not let this process open mapped files. */
 void privileges__check(void);
 /* Limits the calling thread, and those that it starts, to reading what processes have. */

@@ -172,6 +172,14 @@ def test_a_kernel_without_types_lacks_nothing_else(tmp_path, args):
 
 
 @needs_bpf
+def test_a_container_without_the_machines_processes_is_refused(tmp_path):
+    p = run("--pid", "--fork", "--mount-proc", COLLECTOR, "-d", tmp_path / "r", "--duration", "1s", program="unshare")
+    assert p.returncode == 1
+    assert "in a PID namespace of its own" in p.stderr and "--pid=host" in p.stderr, p.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@needs_bpf
 def test_types_that_do_not_fit_in_memory_are_reported(tmp_path):
     """libbpf's own search ends with ESRCH, whatever the reason."""
     p = run("--as=16000000", COLLECTOR, "--list", program="prlimit")
