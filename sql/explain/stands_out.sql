@@ -27,7 +27,7 @@ WITH threads AS (
     SELECT
         2, "runnable s",
         '- ' || md(group_name) || ' could run but waited for a CPU for ' || span_text("runnable s") || ', while it ran for '
-        || span_text("cpu s") || ': CPUs are short, or a limit of its cgroup holds it.'
+        || span_text("cpu s") || ': there are not enough CPUs, or a limit of its cgroup throttles it.'
     FROM top_commands
     WHERE "runnable s" > 0.25 * "cpu s" AND "runnable s" > (SELECT 0.05 * wall_ns FROM explain_range)
     UNION ALL

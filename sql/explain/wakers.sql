@@ -10,7 +10,7 @@ WITH pairs AS (
     FROM pairs
 )
 SELECT
-    '- ' || md(command) || ' was blocked for ' || span_text(command_ns) || ' in all; '
+    '- ' || md(command) || ' was blocked for ' || span_text(command_ns) || ', waits for work included; '
     || CASE WHEN waker = '' THEN 'a timer, an interrupt or the kernel ended '
             WHEN waker = command THEN 'its own threads ended '
             ELSE md(waker) || ' ended ' END
