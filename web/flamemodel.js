@@ -58,13 +58,13 @@ export function modelInvert(answer) {
     state: nodes.state ? [null] : null,
   };
   const children = new Map();
-  const place = (node, parent) => {
+  const place = (node, parent, state) => {
     const key = parent * 2 ** 26 + nodes.name[node] * 2 ** 5 + (nodes.kind[node] & 31);
     const found = children.get(key)?.find((i) => out.module[i] === nodes.module[node]);
     if (found !== undefined) return found;
     const made = out.name.push(nodes.name[node]) - 1;
     for (const column of ['module', 'kind']) out[column].push(nodes[column][node]);
-    out.state?.push(nodes.state[node]);
+    out.state?.push(state);
     out.parent.push(parent);
     out.self.push(0);
     out.total.push(0);
@@ -76,7 +76,8 @@ export function modelInvert(answer) {
     if (!value) continue;
     let at = 0;
     out.total[0] += value;
-    for (let i = leaf; i > 0; i = nodes.parent[i]) out.total[(at = place(i, at))] += value;
+    const state = nodes.state?.[leaf]; // of the whole stack: a node has the self values of its last callers
+    for (let i = leaf; i > 0; i = nodes.parent[i]) out.total[(at = place(i, at, state))] += value;
     out.self[at] += value;
   }
   return { ...answer, nodes: out };

@@ -247,3 +247,15 @@ def test_a_deep_flame_stays_at_its_root_when_the_page_changes_around_it(view, se
     view.settle()
     assert "f48" in view.details()
     assert view.page.locator(".flame-scroll").evaluate("n => n.scrollTop") < 0
+
+
+def test_an_inverted_graph_has_the_states_of_its_stacks(view):
+    view.open()
+    shares = view.page.evaluate("""import('./flamemodel.js').then(({ modelInvert, modelMake, modelName }) => {
+        const nodes = { name: [0, 1, 2, 3], module: [0, 0, 0, 0], parent: [-1, 0, 1, 1], self: [0, 0, 3, 1], total: [4, 4, 3, 1],
+                        kind: [3, 0, 3, 3], state: [null, null, 1, 0] };
+        const model = modelMake(modelInvert({ unit: 'ns', total: 4, states: ['cpu', 'blocked'], names: ['', 'main', '[blocked]', '[on CPU]'],
+                                              modules: [''], nodes }));
+        return Array.from({ length: model.count }, (_, i) => [modelName(model, i), ...model.byState.slice(2 * i, 2 * i + 2)]);
+    })""")
+    assert sorted(shares) == [["[blocked]", 0, 3], ["[on CPU]", 1, 0], ["all", 1, 3], ["main", 0, 3], ["main", 1, 0]]
