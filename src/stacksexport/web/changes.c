@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Answers api/changes: the functions whose values changed from one time range, or one recording, to
- * another. They are those of `stacksexport diff`. */
+/* Answers api/changes: the significant changes that `stacksexport diff` prints. */
 #include <errno.h>
 
 #include "stacksexport/web/answers.h"
