@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Colours of frames, as tables for the light and the dark theme. Text on each has a contrast of at least 4.5.
 
-import { hashText } from './format.js';
+import { cleanName, hashText } from './format.js';
 
 const SHADES = 6;
 // Hue and chroma of user, kernel, jit, label, interpreter and inlined frames: the order of the server's kinds.
@@ -57,9 +57,9 @@ function shades([hue, chroma]) {
   );
 }
 
-// Returns what a state of wall-clock time is called.
+// Returns what a state is called: of wall-clock time, or of a thread that waits.
 export function stateLabel(state) {
-  return state === 'cpu' ? 'on the CPU' : state;
+  return state === 'cpu' ? 'on the CPU' : cleanName(state, 40).replaceAll('_', ' ');
 }
 
 // Returns the CSS colour of a state, for legends and bars.

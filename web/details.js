@@ -138,7 +138,14 @@ function detailsChange(model, node) {
         ]
       : null,
     model.p
-      ? [el('dt', {}, 'p'), el('dd', {}, `${detailsP(model.p[node])} · ${sure ? 'significant' : 'not significant'}`)]
+      ? [
+          el('dt', {}, 'p'),
+          el(
+            'dd',
+            { title: 'compared with all frames of the graph; the table compares functions' },
+            `${detailsP(model.p[node])} · ${sure ? 'significant' : 'not significant'}`,
+          ),
+        ]
       : null,
   );
 }

@@ -2,7 +2,7 @@
 // Spans: how long each kind takes, and in what the slowest ones waited.
 
 import { isReport } from './api.js';
-import { stateColor } from './colors.js';
+import { stateColor, stateLabel } from './colors.js';
 import { button, el, fill, onResize } from './dom.js';
 import { cleanName, formatCount, formatExact, formatMoment, formatShare, formatTime } from './format.js';
 import { Loader } from './loader.js';
@@ -48,11 +48,7 @@ class SpansView {
     this.legend = el(
       'div.legends',
       {},
-      [
-        ['cpu', 'on the CPU'],
-        ['runnable', 'runnable'],
-        ['blocked', 'blocked'],
-      ].map(([state, text]) => this.mark(state, text)),
+      ['cpu', 'runnable', 'blocked'].map((state) => this.mark(state, stateLabel(state))),
     );
     const right = el(
       'div.column.spans-right',
@@ -231,7 +227,7 @@ class SpansView {
 
   wait(span, wait) {
     const state = wait.state === 'runnable' || wait.state === 'preempted' ? 'runnable' : 'blocked';
-    const text = `${cleanName(wait.state, 40)} ${formatTime(wait.duration)}`;
+    const text = `${stateLabel(wait.state)} ${formatTime(wait.duration)}`;
     const node = el('button.fall-wait', {
       type: 'button',
       'aria-label': text,

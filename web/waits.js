@@ -2,7 +2,7 @@
 // Where threads wait, and which threads wake them.
 
 import { apiGet, apiHas, isReport } from './api.js';
-import { stateColor } from './colors.js';
+import { stateColor, stateLabel } from './colors.js';
 import { detailsFrames } from './details.js';
 import { button, copyText, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatTime } from './format.js';
@@ -30,7 +30,7 @@ const GAPS = 'off the CPU inside slices that were joined: by a minimum duration 
 function waitsBadge(state) {
   const dot = el('span.dot');
   dot.style.background = stateColor(state);
-  return el('span.state', { title: state === 'gaps' ? GAPS : '' }, dot, cleanName(state, 40).replaceAll('_', ' '));
+  return el('span.state', { title: state === 'gaps' ? GAPS : '' }, dot, stateLabel(state));
 }
 
 // The function that explains it, and what that called.
