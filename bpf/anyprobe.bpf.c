@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* uprobe, sdt, kprobe, tracepoint: places that the user chose, with up to four arguments or fields.
+/*
+ * uprobe, sdt, kprobe, tracepoint: places that the user chose, with up to four arguments or fields.
+ *
+ * `of_tracepoint` is a constant in all functions: `ctx` is the record of a tracepoint, not the
+ * registers at a probe.
  */
 #include "bpf/anysite.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -16,14 +20,28 @@ struct {
 
 static __noinline __u64 read_field(const void *record, const struct usdt_arg *a)
 {
-	__u32 sz = a->sz, unused_bits;
+	__u32 sz = a->sz;
 	__u64 v = 0;
 
 	if (sz > sizeof(v) || bpf_probe_read_kernel(&v, sz, record + (__u16)a->add))
 		return 0;
-	unused_bits = 64 - 8 * sz;
-	v <<= unused_bits;
-	return a->is_signed ? (__u64)((__s64)v >> unused_bits) : v >> unused_bits;
+	return extend(v, sz, a->is_signed);
+}
+
+static __always_inline __u64 value_of(const void *ctx, const struct any_arg *a, bool of_tracepoint)
+{
+	return of_tracepoint ? read_field(ctx, &a->value) : read_arg(ctx, &a->value);
+}
+
+/* Returns the address of the text of an argument that has this value. */
+static __always_inline const void *text_of(const void *ctx, const struct any_arg *a, __u64 v,
+					   bool of_tracepoint)
+{
+	if (of_tracepoint && a->text == ANY_INLINE)
+		return ctx + (__u16)a->value.add;
+	if (of_tracepoint && a->text == ANY_LOCATED)
+		return ctx + (__u16)v;
+	return (const void *)v;
 }
 
 /* Never reads the kernel's memory at an address that a program may have chosen. */
@@ -46,50 +64,31 @@ static __always_inline __u64 read_text_at(const struct any_site *site, struct ev
 	return n > 0 ? n : 0;
 }
 
-/* Returns where the text of a field is. */
-static __always_inline const void *field_text(const void *ctx, const struct any_arg *a, __u64 v)
+static __always_inline void read_args(const void *ctx, const struct any_site *site,
+				      struct capture_slot *slot, bool of_tracepoint)
 {
-	if (a->text == ANY_INLINE)
-		return ctx + (__u16)a->value.add;
-	if (a->text == ANY_LOCATED)
-		return ctx + (__u16)v;
-	return (const void *)v;
-}
+	struct event_args *out = (struct event_args *)slot->event.data;
 
-static __always_inline void read_fields(const void *ctx, const struct any_site *site,
-					struct event_args *out)
-{
+	if (slot->event.detail_sz != sizeof(*out))
+		return;
 #pragma unroll
 	for (int i = 0; i < EVENT_ARG_CNT; i++) {
+		const struct any_arg *a = &site->args[i];
 		__u64 v;
 
-		if (!site->args[i].value.sz)
+		if (!a->value.sz)
 			continue;
-		v = read_field(ctx, &site->args[i].value);
-		if (site->args[i].text != ANY_NUMBER)
-			v = read_text_at(site, out, i, field_text(ctx, &site->args[i], v));
+		v = value_of(ctx, a, of_tracepoint);
+		if (a->text != ANY_NUMBER)
+			v = read_text_at(site, out, i, text_of(ctx, a, v, of_tracepoint));
 		out->values[i] = v;
-	}
-}
-
-static __always_inline void read_args(const void *ctx, const struct any_site *site,
-				      struct event_args *out)
-{
-#pragma unroll
-	for (int i = 0; i < EVENT_ARG_CNT; i++) {
-		if (!site->args[i].value.sz)
-			continue;
-		out->values[i] = read_arg(ctx, &site->args[i].value);
-		if (site->args[i].text != ANY_NUMBER)
-			out->values[i] = read_text_at(site, out, i, (const void *)out->values[i]);
 	}
 }
 
 __hidden void any_site__read(const void *ctx, const struct any_site *site,
 			     struct capture_slot *slot)
 {
-	if (slot->event.detail_sz == sizeof(struct event_args))
-		read_args(ctx, site, (struct event_args *)slot->event.data);
+	read_args(ctx, site, slot, false);
 }
 
 /* ---- tests --------------------------------------------------------------------------------------
@@ -137,7 +136,6 @@ static __always_inline bool value_passes(const struct any_test *t, const struct 
 	return compare(t->op, order_of(v, t->value[0], a->value.is_signed));
 }
 
-/* `of_tracepoint`, a constant: `ctx` is a tracepoint's fields, not the registers at a probe. */
 static __always_inline bool args_pass(const void *ctx, const struct any_site *site,
 				      bool of_tracepoint)
 {
@@ -152,8 +150,8 @@ static __always_inline bool args_pass(const void *ctx, const struct any_site *si
 		if (subject >= EVENT_ARG_CNT)
 			continue;
 		a = &site->args[subject];
-		v = of_tracepoint ? read_field(ctx, &a->value) : read_arg(ctx, &a->value);
-		if (!value_passes(t, a, v, of_tracepoint ? field_text(ctx, a, v) : (const void *)v))
+		v = value_of(ctx, a, of_tracepoint);
+		if (!value_passes(t, a, v, text_of(ctx, a, v, of_tracepoint)))
 			return false;
 	}
 	return true;
@@ -189,7 +187,7 @@ __hidden struct capture_slot *any_site__capture(void *ctx, struct task_struct *t
 	row->detail = EVENT_DETAIL_ARGS;
 	row->detail_data = &site->blank;
 	row->detail_sz = sizeof(site->blank);
-	switch (site->how) {
+	switch (site->how) { /* event__capture() needs a constant */
 	case CAPTURE_USER: return event__capture(ctx, task, row, CAPTURE_USER);
 	case CAPTURE_KERNEL: return event__capture(ctx, task, row, CAPTURE_KERNEL);
 	case CAPTURE_USER | CAPTURE_KERNEL:
@@ -253,8 +251,7 @@ int tracepoint__hit(void *ctx)
 	slot = any_site__capture(ctx, task, site, &row);
 	if (!slot)
 		return 0;
-	if (slot->event.detail_sz == sizeof(struct event_args))
-		read_fields(ctx, site, (struct event_args *)slot->event.data);
+	read_args(ctx, site, slot, true);
 	event__send(slot, row.time_ns);
 	return 0;
 }

@@ -15,11 +15,20 @@ static __always_inline __u64 reg(const void *ctx, __u16 off)
 	return v;
 }
 
+/* Extends the lower `sz` bytes of a value, at most 8, to 64 bits. */
+static __always_inline __u64 extend(__u64 v, __u32 sz, bool is_signed)
+{
+	__u32 unused_bits = 64 - 8 * sz;
+
+	v <<= unused_bits;
+	return is_signed ? (__u64)((__s64)v >> unused_bits) : v >> unused_bits;
+}
+
 /* Returns 0 if the argument cannot be read. */
 static __noinline __u64 read_arg(const void *ctx, const struct usdt_arg *a)
 {
 	__u64 v = a->add + reg(ctx, a->base) + (reg(ctx, a->index) << (a->shift & 7));
-	__u32 sz = a->sz, unused_bits;
+	__u32 sz = a->sz;
 
 	if (sz > sizeof(v))
 		return 0;
@@ -30,9 +39,7 @@ static __noinline __u64 read_arg(const void *ctx, const struct usdt_arg *a)
 		if (bpf_probe_read_user(&v, sz, (const void *)addr))
 			return 0;
 	}
-	unused_bits = 64 - 8 * sz;
-	v <<= unused_bits;
-	return a->is_signed ? (__u64)((__s64)v >> unused_bits) : v >> unused_bits;
+	return extend(v, sz, a->is_signed);
 }
 
 /* Reads 16 bytes, or fewer if the string ends before that or memory cannot be read. */

@@ -49,7 +49,7 @@ def args(r, where):
 
 
 def test_functions_have_arguments_and_stacks(record, program):
-    """Bytes that are no text, and addresses that are not there, change no other row."""
+    """A name with bytes that are not text, and one at an unmapped address, leave the other arguments whole."""
     r = record("-p", f"uprobe:{program}:work=dspl", "--", program)
     rows = args(r, "kind = 'uprobe'")
     assert [a["arg1"] for _, a in rows] == [v for n in range(CALLS) for v in (-n, n)]
@@ -67,7 +67,7 @@ def test_tracepoints_have_fields(record, program):
 
 
 def test_static_probes_have_arguments(record):
-    """The program learns by its semaphore that its probes are in use."""
+    """The program reports spans only while its semaphore says that the probes are in use."""
     program = EXAMPLES / "spans_async"
     r = record("-p", f"usdt:{program}:stacks_tracing:enter,sdt:n:{program}:stacks_tracing:close=p", "--", program, 3, 10)
     enters, closes = (args(r, f"probe = '{program}:stacks_tracing:{name}' AND kind = 'sdt'") for name in ("enter", "close"))
