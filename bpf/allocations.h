@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What user space tells the programs of the source alloc, and how both choose allocations. */
+/* What user space passes to the programs of the source alloc, and how both choose allocations. */
 #ifndef BPF_ALLOCATIONS_H
 #define BPF_ALLOCATIONS_H
 

@@ -2,7 +2,7 @@
 /*
  * call: calls of chosen functions, from entry to return. The entry has the stack and the arguments;
  * the return ends the row. A call that does not return (an exception, longjmp(), the end of its
- * thread) is found when the thread is above it, and its row says so.
+ * thread) is noticed when the thread's stack pointer is above its entry; its row has the reason.
  */
 #include "bpf/anysite.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -139,7 +139,8 @@ static __always_inline bool has_room(struct task_struct *task)
 	return false;
 }
 
-/* Not inline, because its row needs the stack that call__enter() needs before. */
+/* Not inline: in the frame of call__enter(), its row would leave too little of the BPF stack for
+ * the functions that call__enter() calls before. */
 static __noinline int begin_call(struct pt_regs *ctx, const struct open_call *c)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -237,7 +238,7 @@ int BPF_PROG(call__exit, struct task_struct *task)
 	return 0;
 }
 
-/* The calls of the program that the process ran before. */
+/* Ends the calls of the program that the process ran before. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(call__exec, struct task_struct *task)
 {

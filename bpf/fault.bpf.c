@@ -7,8 +7,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 
-/* The number of faults that this CPU leaves out until the next one, and that one; 0: not started.
- */
+/* The number of faults of this CPU up to and including the next recorded one; 0: not started. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
@@ -21,7 +20,8 @@ static __always_inline __u32 every(void)
 	return cfg.param[EVENT_FAULT] ? cfg.param[EVENT_FAULT] : 1;
 }
 
-/* Starts at a random place. Always starting at N would record too few faults. */
+/* Returns true for one of N faults. Each CPU starts at a random one: if all started at N, too few
+ * faults would be recorded. */
 static __always_inline bool is_kept(void)
 {
 	__u64 *left = bpf_map_lookup_elem(&faults_left, &(__u32){ 0 });
@@ -36,7 +36,8 @@ static __always_inline bool is_kept(void)
 	return true;
 }
 
-static __always_inline int row(void *ctx, struct task_struct *task, __u64 now_ns, __u64 address)
+static __always_inline int send_fault(void *ctx, struct task_struct *task, __u64 now_ns,
+				      __u64 address)
 {
 	struct event_address detail = { .address = address };
 
@@ -60,10 +61,10 @@ int BPF_PROG(fault__tp__user, unsigned long address)
 
 	if (!capturing(now_ns) || !recorded(task) || !is_kept())
 		return 0;
-	return row(ctx, task, now_ns, address);
+	return send_fault(ctx, task, now_ns, address);
 }
 
-/* The kernel calls it for one of N faults. */
+/* The kernel runs this program for one of N faults. */
 SEC("?perf_event")
 int fault__perf__user(struct bpf_perf_event_data *ctx)
 {
@@ -72,5 +73,5 @@ int fault__perf__user(struct bpf_perf_event_data *ctx)
 
 	if (!capturing(now_ns) || !recorded(task))
 		return 0;
-	return row(ctx, task, now_ns, ctx->addr);
+	return send_fault(ctx, task, now_ns, ctx->addr);
 }

@@ -6,9 +6,9 @@
 #define CLONE_THREAD	 0x00010000 /* include/uapi/linux/sched.h */
 
 /*
- * Recorded processes, with the start time of their first thread, because a process id may be
- * reused. 0: user space added it. Or CAPTURE_FROM_EXEC. The sizes of all these maps are set before
- * loading.
+ * Recorded processes. The value is the start time of the process's first thread, because a process
+ * id may be reused; 0 if user space added the process; or CAPTURE_FROM_EXEC. User space sets the
+ * sizes of this and the following maps before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -52,8 +52,8 @@ static __always_inline bool has_name(const struct task_struct *task)
 	return bpf_map_lookup_elem(&comms, &key);
 }
 
-/* Accepted by --pid, by name or by descent. A process that is accepted by its name stays accepted.
- */
+/* Returns true if --pid, a name or an ancestor selects the thread. A process that is accepted by
+ * its name stays accepted. */
 static __always_inline bool is_target(const struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
@@ -134,7 +134,8 @@ int BPF_PROG(filter__newtask, struct task_struct *task, __u64 clone_flags)
 	return 0;
 }
 
-/* Everything before the exec was the collector's doing. */
+/* Records a launched command from its exec on: before that, the process ran the collector's code.
+ */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(filter__exec, struct task_struct *task)
 {

@@ -322,8 +322,8 @@ static __always_inline int first_row(void *ctx, struct task_struct *owner)
 	return row(ctx, m, &c, 0);
 }
 
-/* Writes one byte of output for each row, so that a reader that asks for a few gets control in
- * between. */
+/* Writes one byte of output for each row, so that a reader of a few bytes gets control in between.
+ */
 SEC("?iter/task")
 int rss__rows(struct bpf_iter__task *ctx)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Captures the calls of a Ruby program (src/runtime/ruby.c). The control frames of a thread lie one
- * after the other at the end of its VM stack, the innermost first. What they run on, their
- * environments, lies at the start of that stack. A window of each is read at once.
+ * after the other at the end of its VM stack, the innermost first. Their environments (local
+ * variables and flags) lie at the start of that stack. A window of each is read at once.
  */
 #ifndef RUBY_BPF_H
 #define RUBY_BPF_H
@@ -65,8 +65,8 @@ static __always_inline void ruby__begin(const struct user *u, struct capture_cal
 		calls->next = frame;
 }
 
-/* Index of the frame's words, or NO_WORDS. The window begins with this frame: what lies below may
- * not have been touched yet. */
+/* Returns the index of the frame's words, or NO_WORDS. The window begins with this frame: the
+ * memory below may not have been touched yet. */
 static __always_inline __u64 ruby__frame(const struct user *u, struct capture_calls *calls,
 					 __u64 at)
 {
@@ -85,9 +85,9 @@ static __always_inline __u64 ruby__frame(const struct user *u, struct capture_ca
 }
 
 /*
- * Index of the words from ep[-2] on, or NO_WORDS. The window ends with this environment: those of
- * callers mostly lie below. That of a block which has become an object lies elsewhere and is read
- * alone.
+ * Returns the index of the words from ep[-2] on, or NO_WORDS. The window ends with this
+ * environment: those of callers mostly lie below. If a block has become an object, its environment
+ * lies elsewhere and is read alone.
  */
 static __always_inline __u64 ruby__env(const struct user *u, struct capture_calls *calls, __u64 ep)
 {
@@ -130,7 +130,7 @@ static __always_inline __u64 ruby__read_cookie(const struct user *u, struct capt
 	return EVENT_COOKIE(body, words[0], words[1]);
 }
 
-/* A stack has most of its functions several times (`each`, and its block): they are read once. */
+/* Reads each function once: most of them are several times on a stack (`each`, and its block). */
 static __always_inline __u64 ruby__cookie(const struct user *u, struct capture_calls *calls,
 					  __u64 code)
 {
@@ -145,8 +145,8 @@ static __always_inline __u64 ruby__cookie(const struct user *u, struct capture_c
 	return calls->known[i].cookie;
 }
 
-/* Fills a call, if the frame is one. Frames of C blocks and the one at the end are not, as in
- * Ruby's backtraces. */
+/* Fills a call. Returns false if the frame is none: as in Ruby's backtraces, frames of C blocks and
+ * the one at the end are left out. */
 static __always_inline bool ruby__fill(struct event_call *call, const __u64 *words, __u64 frame,
 				       __u64 env)
 {

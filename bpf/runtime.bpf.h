@@ -76,7 +76,7 @@ static __always_inline __u64 call__cookie(const struct user *u, const struct cap
 	return calls->cookie;
 }
 
-/* The window ends with this frame: callers mostly lie below. */
+/* Reads the window that ends with this frame: callers mostly lie below. */
 static __always_inline bool window__move(const struct user *u, struct capture_calls *calls,
 					 __u64 at)
 {
@@ -87,9 +87,9 @@ static __always_inline bool window__move(const struct user *u, struct capture_ca
 }
 
 /*
- * Index of the frame's words, or NO_WORDS. A read costs some 70 ns, however short it is, and frames
- * mostly lie one after the other: a window of them is read at once. Frames of generators, and on
- * the C stack, lie elsewhere and are read alone.
+ * Returns the index of the frame's words, or NO_WORDS. A read costs some 70 ns, however short it
+ * is, and frames mostly lie one after the other, so a window of them is read at once. Frames of
+ * generators, and those on the C stack, lie elsewhere and are read alone.
  */
 static __always_inline __u64 frame__read(const struct user *u, struct capture_calls *calls,
 					 __u64 at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The top of the user stack that a thread is on: of a first thread, a POSIX thread, a goroutine, a
- * signal stack. */
+/* Finds the top of the user stack that a thread is on: that of a first thread, a POSIX thread or a
+ * goroutine, or a signal stack. */
 #ifndef STACKTOP_BPF_H
 #define STACKTOP_BPF_H
 
@@ -65,8 +65,8 @@ static long vma_end__see(struct task_struct *task, struct vm_area_struct *vma, s
 	return 0;
 }
 
-/* The last resort, because it is slow: it takes the mmap lock and releases it in a separate
- * interrupt. */
+/* Returns the end of the mapping that contains sp, or 0. The last resort, because it is slow: it
+ * takes the mmap lock and releases it in a separate interrupt. */
 static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 {
 	struct vma_end end = { 0 };
@@ -77,9 +77,9 @@ static __always_inline __u64 mapping__top(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Remembers the g of a thread if the top of the stack is known without it. With cgo, the C library
- * provides the stacks of Go's threads. Each thread of Go has a signal stack. Few other threads have
- * one, so they pay nothing.
+ * Remembers the g of a thread of which the top of the stack is known without it: with cgo, the C
+ * library provides the stacks of Go's threads. Only threads with a signal stack pay for the read.
+ * All threads of Go have one, few others do.
  */
 static __always_inline void go__note(const struct user *u, struct capture_goroutine *c, __u64 tp)
 {
@@ -126,8 +126,9 @@ static __always_inline bool signal__read(const struct user *u, struct capture_si
 	       s->stack_sz == sz;
 }
 
-/* Returns the end of the stack that contains sp, or a distant address if it is not known. In a
- * signal handler, also sets the end of the interrupted stack: c->hi. */
+/* Returns the end of the stack that contains sp, or a distant address if it is not known. On a
+ * signal stack, also sets where the thread was interrupted (c->pc, fp, sp) and the end of the
+ * interrupted stack (c->hi; 0: not known). */
 static __always_inline __u64 stack__top(struct user *u, struct capture_slot *slot,
 					const struct pt_regs *regs)
 {

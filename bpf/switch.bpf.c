@@ -91,7 +91,7 @@ static __always_inline __u32 task__cpu(const struct task_struct *task)
 	return ((const struct task_struct___cpu *)task)->cpu;
 }
 
-/* The row of a thread that is off the CPU at `time_ns`. Its length is 0. */
+/* Returns the row of a thread that is off the CPU at `time_ns`. Its length is 0. */
 static __always_inline struct emission row_at(const struct task_struct *task, __u64 time_ns,
 					      __u32 state)
 {
@@ -109,8 +109,8 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 
 /*
  * Returns since when a leaving thread has been on this CPU. The kernel may skip a program (if it
- * would interrupt itself, or for tasks that it hides), so a thread may come in unseen. Then the
- * slice begins at the earliest possible time.
+ * would interrupt itself, or for tasks that it hides), so the switch to a thread may go unseen.
+ * Then the slice begins at the earliest possible time.
  */
 static __always_inline __u64 slice_start(struct thread *th)
 {
@@ -161,8 +161,8 @@ static __always_inline void join_next(struct thread *th, const struct task_struc
 /*
  * Returns true if `thinning` leaves out the thread's row. Within a second, each row of a thread is
  * left out with the same probability, so that the rows that remain show what the thread waits for
- * in the right proportions. The rate of the second before decides, because no one knows yet how
- * long the thread will be away.
+ * in the right proportions. The rate of the previous second decides, because it is not known yet
+ * how long the thread will be away.
  */
 static __always_inline bool left_out(struct thread *th, __u64 now_ns)
 {
@@ -190,7 +190,8 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 
 	if (!th && !recorded(task))
 		return;
-	if (!th) /* the program below was skipped at its creation: it came in unseen */
+	if (!th) /* switch__newtask() was skipped when it was created, and so was its first switch
+		  */
 		th = thread__reserve(task, &(struct thread){ .seen = 1 });
 	if (!th) {
 		lose(EVENT_SWITCH, EVENT_LOST_NO_MEMORY);
@@ -214,7 +215,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u32 sta
 		join_next(th, task, &row);
 }
 
-/* Sends the row only if the first row of the thread has not been made meanwhile. */
+/* Sends the row, unless the first row of the thread has been made meanwhile. */
 static __always_inline int send_first(struct capture_slot *slot, struct task_struct *task)
 {
 	struct thread *th = thread__find(task);
@@ -224,7 +225,8 @@ static __always_inline int send_first(struct capture_slot *slot, struct task_str
 	return event__send(slot, begin_ns);
 }
 
-/* The thread has waited since the beginning, and runs before the iterator below reaches it. */
+/* Sends the first row of a thread that has waited since the beginning, and that runs before the
+ * iterator below reaches it. */
 static __always_inline void begin_late(void *ctx, struct task_struct *task, struct thread *th)
 {
 	struct emission row = row_at(task, begin_ns, th->state);
@@ -289,8 +291,8 @@ int BPF_PROG(switch__switch, bool preempt, struct task_struct *prev, struct task
 
 /*
  * sched_wakeup, not sched_waking: it runs when the thread is in a run queue, always after the
- * switch in which it left. A thread that is woken before it has left is still on its CPU. What is
- * noted of that is forgotten when it leaves.
+ * switch in which it left. A thread that is woken before it has left is still on its CPU; leave()
+ * then overwrites what is noted here.
  */
 SEC("?tp_btf/sched_wakeup")
 int BPF_PROG(switch__wakeup, struct task_struct *task)
@@ -333,8 +335,8 @@ int BPF_PROG(switch__free, struct task_struct *task)
 /* ---- the beginning and the end -----------------------------------------------------------------
  */
 
-/* Before the beginning: allocates the state of all threads, and notes how each is off the CPU, in
- * case it never switches. */
+/* Runs before the beginning. Allocates the thread's state, and notes how the thread is off the CPU,
+ * in case it never switches. */
 static __always_inline void prepare(struct task_struct *task)
 {
 	struct thread *th = thread__create(task);
@@ -344,10 +346,10 @@ static __always_inline void prepare(struct task_struct *task)
 }
 
 /*
- * A thread that has not been seen and is on no CPU has been off since before the beginning. A
- * thread on a CPU is marked before it leaves, and a thread that comes back is marked before it
- * does. It may come back while its stack is copied. Then the mark is set when the copy is complete,
- * and the copy is dropped.
+ * Sends the first row of a thread that has been off the CPU since before the beginning: it has not
+ * been seen and is on no CPU. A thread on a CPU is marked as seen before it leaves, and a thread
+ * that comes back is marked before it does. If it comes back while its stack is copied, the mark is
+ * set when the copy is complete, and the copy is dropped.
  */
 static __always_inline int begin_row(struct bpf_iter__task *ctx, struct task_struct *task,
 				     __u64 how)
@@ -372,17 +374,18 @@ static __always_inline bool has_waited_since(const struct task_struct *task, __u
 	return !task->on_cpu && task__switches(task) == switches;
 }
 
-/* Sends the rows of the end only if another visit has not made them meanwhile. */
+/* Returns true for the visit that sends the thread's rows of the end: another visit may have sent
+ * them meanwhile. */
 static __always_inline bool is_first_visit(struct thread *th)
 {
 	return __sync_lock_test_and_set(&th->state, EVENT_STATE_DEAD) != EVENT_STATE_DEAD;
 }
 
 /*
- * The row of the moment in which a thread left that is off the CPU at the end, if that row was left
- * out or lost. It gets the thread's stack of now, if the thread is still away. The thread may come
- * back while its stack is copied. `row` is that of the end, and is so again afterwards: the stack
- * of BPF has no room for two.
+ * Sends the row for the moment in which a thread left, if that row was left out or lost and the
+ * thread is off the CPU at the end. The row gets the thread's present stack, if the thread has been
+ * away since. The thread may come back while its stack is copied. `row` is the row of the end, and
+ * is so again afterwards: the stack of BPF has no room for two.
  */
 static __always_inline int end_joined(struct bpf_iter__task *ctx, struct task_struct *task,
 				      struct thread *th, struct emission *row, __u64 how)
@@ -432,7 +435,7 @@ static __always_inline int end_row(struct bpf_iter__task *ctx, struct task_struc
 	return is_first_visit(th) ? emit(ctx, task, &row, 0) : 0;
 }
 
-/* Writes one byte of output for each thread with a row, so that a reader that asks for a few gets
+/* Writes one byte of output for each thread with a row, so that a reader of a few bytes gets
  * control in between. */
 static __always_inline int iterate(struct bpf_iter__task *ctx, __u64 how)
 {

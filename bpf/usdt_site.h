@@ -19,7 +19,7 @@ struct usdt_arg {
 	__u8 shift, deref, sz, is_signed;
 };
 
-/* The arguments of one place, or of many places that have them in the same registers. */
+/* The arguments of a place. Places that have them in the same registers share a site. */
 struct usdt_site {
 	struct usdt_arg args[USDT_ARG_CNT];
 };
@@ -28,7 +28,7 @@ struct usdt_site {
 #define USDT_COOKIE_USER (1ull << 32)
 
 /*
- * Spans that are not closed as far as is known. Each process has one of the regions for them. If
+ * Open spans: those of which no close was seen. Each process has one of the regions for them. If
  * there are many processes, they share regions. A process that floods its region takes no room from
  * the other regions.
  */

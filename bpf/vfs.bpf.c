@@ -35,7 +35,7 @@ enum call_state {
 	CALL_RESTARTS,	  /* after the signal's handler has run */
 };
 
-/* As sent: one of the two structs, which have the same layout. */
+/* The detail of a row, as it is sent: one of the two structs, which have the same layout. */
 struct side {
 	__u64 sz;     /* 0: this side is not recorded */
 	__u64 detail; /* EVENT_DETAIL_PATH, or EVENT_DETAIL_FILE if the path is not known */
@@ -128,9 +128,9 @@ static __always_inline bool is_wanted(__u64 now_ns)
 	return capturing(now_ns) && recorded(bpf_get_current_task_btf());
 }
 
-/* Starts a call that reads from `in` and writes to `out` (NULL: no such side). Inlined: the types
- * of a function are looked up at each start of the collector, and those of a program when it is
- * loaded; 1 ms each. */
+/* Starts a call that reads from `in` and writes to `out` (NULL: no such side). Inlined, because the
+ * types of a function are looked up at each start of the collector, which takes 1 ms. Those of a
+ * program are looked up only if it is loaded. */
 static __always_inline int call__enter(__u64 now_ns, __u64 what, const struct file *in,
 				       const struct file *out)
 {
@@ -294,13 +294,13 @@ static __always_inline bool is_compat(void)
 	return task__in_compat_call(bpf_get_current_task_btf());
 }
 
-/* Returns nothing for nearly all system calls: the two programs below see every system call of the
+/* Returns no sides for nearly all system calls: the two programs below see every system call of the
  * machine. */
 static __always_inline struct moves moves_of(__u64 nr)
 {
 	struct moves native, compat;
 
-	OPAQUE(nr); /* otherwise a copy is compared, from which a verifier of 6.1 learns nothing */
+	OPAQUE(nr); /* otherwise a copy is compared, and the verifier of 6.1 does not bound `nr` */
 	if (nr >= SYSCALL_CNT)
 		return (struct moves){ 0 };
 	native = syscalls[nr].native;
