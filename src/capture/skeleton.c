@@ -184,20 +184,12 @@ static int set_sizes(struct capture *c)
 	return err;
 }
 
-int capture__open_skeleton(struct capture *c)
+/* Sets what the options decide. */
+static int skeleton_set_options(struct capture *c)
 {
-	struct capture_config *cfg;
-	struct features *f;
-	bool multi;
+	struct capture_config *cfg = &c->skel->rodata->cfg;
 	int err;
 
-	c->skel = collector_bpf__open();
-	if (!c->skel)
-		return -errno;
-	c->skipped = calloc((size_t)c->skel->skeleton->prog_cnt, sizeof(*c->skipped));
-	if (!c->skipped)
-		return -ENOMEM;
-	cfg = &c->skel->rodata->cfg;
 	cfg->cpu_cnt = (uint32_t)c->cpu_cnt;
 	cfg->stack_sz = c->options.stack_sz;
 	cfg->page_sz = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -209,15 +201,15 @@ int capture__open_skeleton(struct capture *c)
 	for (size_t i = 0; i < c->options.probe_cnt; i++)
 		set_probe(c, &c->options.probes[i]);
 	err = capture__set_filter(c, &c->options.filter);
-	if (!err)
-		err = set_sizes(c);
-	if (err)
-		return err;
-	f = features__new();
-	if (!f)
-		return -errno;
-	err = choose_programs(c, f);
-	multi = features__uprobe_multi(f);
+	return err ? err : set_sizes(c);
+}
+
+/* Prepares the programs that this kernel can run. */
+static int prepare_programs(struct capture *c, struct features *f)
+{
+	int err = choose_programs(c, f);
+	bool multi = features__uprobe_multi(f);
+
 	if (!err)
 		err = capture__set_bounce(c, f);
 	if (!err)
@@ -226,6 +218,27 @@ int capture__open_skeleton(struct capture *c)
 		err = any_probes__prepare(c->any, c->skel, multi);
 	if (!err)
 		err = alloc__prepare(c->alloc, c->skel, skeleton_way_of(c, "alloc"), multi);
+	return err;
+}
+
+int capture__open_skeleton(struct capture *c)
+{
+	struct features *f;
+	int err;
+
+	c->skel = collector_bpf__open();
+	if (!c->skel)
+		return -errno;
+	c->skipped = calloc((size_t)c->skel->skeleton->prog_cnt, sizeof(*c->skipped));
+	if (!c->skipped)
+		return -ENOMEM;
+	err = skeleton_set_options(c);
+	if (err)
+		return err;
+	f = features__new();
+	if (!f)
+		return -errno;
+	err = prepare_programs(c, f);
 	features__free(f);
 	return err;
 }

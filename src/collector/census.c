@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/thread.h"
 #include "stacks/origin.h"
 #include "collector/privileges.h"
+
+#define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
+#define RUNTIMES_STEP_NS 2000000
 
 static int census_fail(int err)
 {
@@ -77,6 +81,20 @@ int census__end(struct census *c)
 		pthread_join(c->reader, NULL);
 	c->reading = false;
 	return c->err;
+}
+
+static void census_look_at(const struct process *p, void *runtimes)
+{
+	runtimes__look(runtimes, p);
+}
+
+void census__find_runtimes(struct census *c, struct runtimes *runtimes)
+{
+	uint64_t until_ns = monotonic__ns() + RUNTIMES_WAIT_NS;
+
+	process_table__each(c->processes, census_look_at, runtimes);
+	while (runtimes__is_looking(runtimes) && monotonic__ns() < until_ns)
+		jobs__wait(c->jobs, RUNTIMES_STEP_NS);
 }
 
 void census__stop(struct census *c)

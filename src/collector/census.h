@@ -11,6 +11,7 @@
 
 #include "base/jobs.h"
 #include "process/process.h"
+#include "runtime/runtimes.h"
 
 struct census {
 	struct jobs *jobs; /* open the files */
@@ -28,6 +29,9 @@ int census__init(struct census *);
 int census__begin(struct census *);
 /* Waits until the reader thread has read everything. Returns 0 or -errno. */
 int census__end(struct census *);
+/* Finds the runtimes of the processes, after census__end(). Waits half a second at most for
+ * processes that do not respond. */
+void census__find_runtimes(struct census *, struct runtimes *);
 /* Stops the jobs. Call it before the objects to which they report are freed. */
 void census__stop(struct census *);
 void census__free(struct census *);

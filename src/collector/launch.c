@@ -223,6 +223,14 @@ void launch__kill(struct launch *l)
 	launch__ended(l);
 }
 
+int launch__finish(struct launch *l, int err)
+{
+	int own_status = l->ended ? l->status : 0;
+
+	launch__kill(l);
+	return own_status ? own_status : err != 0;
+}
+
 void launch__free(struct launch *l)
 {
 	int fds[] = { l->go_fd, l->exec_fd, l->pid_fd };

@@ -37,6 +37,9 @@ int launch__go(struct launch *, void (*meanwhile)(void *), void *arg);
 bool launch__ended(struct launch *);
 /* Sends SIGTERM, and SIGKILL after five seconds. Waits for the end of the command. */
 void launch__kill(struct launch *);
+/* Kills the command if it has not ended. Returns the exit status of this program: that of a command
+ * that ended by itself, if it is not 0; else 1 if `err` is not 0. */
+int launch__finish(struct launch *, int err);
 void launch__free(struct launch *);
 
 #endif

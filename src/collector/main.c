@@ -34,9 +34,7 @@
 #include "collector/wakeups.h"
 #include "capture/sideband.h"
 
-#define STATUS_WAIT_MS	 1000	   /* for a slow reader of stderr, not for an absent one */
-#define RUNTIMES_WAIT_NS 500000000 /* for processes that do not respond when they are examined */
-#define RUNTIMES_STEP_NS 2000000
+#define STATUS_WAIT_MS 1000 /* for a slow reader of stderr, not for an absent one */
 
 #define METRICS_SOURCES(c)                                              \
 	{                                                               \
@@ -91,16 +89,16 @@ static void collector_drain(void *arg)
 /* Collects the streams of both kinds of rings in one array, for merge__drain(). */
 static int collect_streams(struct collector *c)
 {
+	struct streams *all = &c->streams;
 	struct stream *const *bpf, *const *sideband;
 	size_t bpf_cnt = capture__streams(c->capture, &bpf);
-	size_t sideband_cnt = sideband__streams(c->sideband, &sideband);
 
-	c->streams.cnt = bpf_cnt + sideband_cnt;
-	c->streams.v = calloc(c->streams.cnt, sizeof(*c->streams.v));
-	if (!c->streams.v)
+	all->cnt = bpf_cnt + sideband__streams(c->sideband, &sideband);
+	all->v = calloc(all->cnt, sizeof(*all->v));
+	if (!all->v)
 		return -ENOMEM;
-	memcpy(c->streams.v, bpf, bpf_cnt * sizeof(*bpf));
-	memcpy(c->streams.v + bpf_cnt, sideband, sideband_cnt * sizeof(*sideband));
+	memcpy(all->v, bpf, bpf_cnt * sizeof(*bpf));
+	memcpy(all->v + bpf_cnt, sideband, (all->cnt - bpf_cnt) * sizeof(*sideband));
 	return 0;
 }
 
@@ -132,17 +130,10 @@ static void runtime_found(uint64_t ino, const struct capture_runtime *where, voi
 			  strerror(-err));
 }
 
-static void collector_look_at(const struct process *p, void *arg)
-{
-	runtimes__look(arg, p);
-}
-
 /* Finds the runtimes of running processes. Threads that are off the CPU when the recording begins
  * may not be seen again, so their runtimes must be known by then. */
 static int open_runtimes(struct collector *c)
 {
-	uint64_t until_ns = monotonic__ns() + RUNTIMES_WAIT_NS;
-
 	if (!c->options.runtimes)
 		return 0;
 	c->runtimes = runtimes__new(&(struct runtimes_options){ .jobs = c->census.jobs,
@@ -151,9 +142,7 @@ static int open_runtimes(struct collector *c)
 								.arg = c });
 	if (!c->runtimes)
 		return -errno;
-	process_table__each(c->census.processes, collector_look_at, c->runtimes);
-	while (runtimes__is_looking(c->runtimes) && monotonic__ns() < until_ns)
-		jobs__wait(c->census.jobs, RUNTIMES_STEP_NS);
+	census__find_runtimes(&c->census, c->runtimes);
 	return 0;
 }
 
@@ -191,7 +180,7 @@ static int collector_load(struct collector *c)
 /* Makes the session, and what watches it. */
 static int open_session(struct collector *c)
 {
-	struct collector_options *o = &c->options;
+	const struct collector_options *o = &c->options;
 
 	/* reads the kernel's symbols if it takes kernel stacks; the trampolines of the programs are
 	 * among them now */
@@ -216,22 +205,62 @@ static int open_session(struct collector *c)
 	return 0;
 }
 
-/* Forks the other processes first, because they must not inherit what is opened later. */
-static int collector_prepare(struct collector *c)
+/* Forks the workers and the command. */
+static int collector_fork(struct collector *c, const struct caller *caller)
 {
 	struct collector_options *o = &c->options;
-	struct caller caller = caller__get();
 	int err = confined__begin(o, &c->workers);
 
 	if (!err)
 		err = privileges__check_ids();
 	if (err)
 		return err;
+	o->capture.workers = c->workers;
 	o->capture.filter.starter_pid = (uint32_t)workers__starter_pid(c->workers);
 	if (o->command)
-		err = launch__prepare(&c->launch, o->command, o->keep_root ? NULL : &caller);
-	else
-		absent__report(&o->capture.filter);
+		return launch__prepare(&c->launch, o->command, o->keep_root ? NULL : caller);
+	absent__report(&o->capture.filter);
+	return 0;
+}
+
+/* Opens the sources of records, and loads the BPF programs. */
+static int open_sources(struct collector *c)
+{
+	int err;
+
+	c->options.capture.drain = collector_drain;
+	c->options.capture.drain_arg = c;
+	c->capture = capture__new(&c->options.capture);
+	if (!c->capture)
+		return -errno;
+	c->sideband = sideband__new(SIDEBAND_PAGES);
+	if (!c->sideband)
+		return -errno;
+	err = census__init(&c->census);
+	return err ? err : collector_load(c);
+}
+
+/* Opens what turns records into rows. */
+static int open_consumers(struct collector *c)
+{
+	int err = open_runtimes(c);
+
+	if (!err)
+		err = open_session(c);
+	if (!err)
+		err = open_governor(c);
+	if (!err)
+		err = collect_streams(c);
+	return err ? err : watch_all(c);
+}
+
+/* Forks first, because the other processes must not inherit what is opened later. */
+static int collector_prepare(struct collector *c)
+{
+	struct collector_options *o = &c->options;
+	struct caller caller = caller__get();
+	int err = collector_fork(c, &caller);
+
 	if (err)
 		return err;
 	c->signal_fd = signals__open();
@@ -240,36 +269,17 @@ static int collector_prepare(struct collector *c)
 	privileges__harden();
 	privileges__check();
 	openfiles__raise();
-	o->capture.workers = c->workers;
-	o->capture.drain = collector_drain;
-	o->capture.drain_arg = c;
-	o->recording.owner_uid = caller.uid;
-	o->recording.owner_gid = caller.gid;
 	priority__punctual();
-	c->capture = capture__new(&o->capture);
-	if (!c->capture)
-		return -errno;
-	c->sideband = sideband__new(SIDEBAND_PAGES);
-	if (!c->sideband)
-		return -errno;
-	err = census__init(&c->census);
-	if (!err)
-		err = collector_load(c);
+	err = open_sources(c);
 	if (err)
 		return err;
+	o->recording.owner_uid = caller.uid;
+	o->recording.owner_gid = caller.gid;
 	c->recording = recording__new(&o->recording);
 	if (!c->recording)
 		return -errno;
 	privileges__limit(o);
-	err = open_runtimes(c);
-	if (err)
-		return err;
-	err = open_session(c);
-	if (!err)
-		err = open_governor(c);
-	if (!err)
-		err = collect_streams(c);
-	return err ? err : watch_all(c);
+	return open_consumers(c);
 }
 
 /* ---- run ----------------------------------------------------------------------------------------
@@ -365,14 +375,14 @@ static bool collector_over(struct collector *c)
 	return c->options.duration_ns && monotonic__ns() >= c->begin_ns + c->options.duration_ns;
 }
 
-static bool bill_due(const struct collector *c)
-{
-	return c->options.bill_ns && monotonic__ns() - c->billed_ns >= c->options.bill_ns;
-}
-
+/* Prints the cost of the BPF programs if that is due. */
 static void collector_bill(struct collector *c)
 {
-	c->billed_ns = monotonic__ns();
+	uint64_t now_ns = monotonic__ns(), every_ns = c->options.bill_ns;
+
+	if (!every_ns || now_ns - c->billed_ns < every_ns || !log__writable(0))
+		return;
+	c->billed_ns = now_ns;
 	status__bill(&c->status, c->capture, c->billed_ns - c->begin_ns);
 }
 
@@ -390,8 +400,7 @@ static void collector_record(struct collector *c)
 		notify__tick(&c->notify, monotonic__ns());
 		if (status__due(&c->status, monotonic__ns()))
 			status__tick(&c->status, c->session, c->recording, monotonic__ns());
-		if (bill_due(c) && log__writable(0))
-			collector_bill(c);
+		collector_bill(c);
 	}
 }
 
@@ -429,17 +438,6 @@ static int collector_run(struct collector *c)
 		err = err ? err : end_err;
 	}
 	return err;
-}
-
-/* Returns the command's status if it ended by itself, or else whether recording succeeded. */
-static int exit_status(struct collector *c, int err)
-{
-	bool by_itself = c->options.command && c->launch.ended;
-
-	launch__kill(&c->launch);
-	if (by_itself)
-		return c->launch.status ? c->launch.status : err ? 1 : 0;
-	return err ? 1 : 0;
 }
 
 /* Frees everything except the capture. */
@@ -481,8 +479,7 @@ int main(int argc, char **argv)
 	if (c.options.list)
 		return collector_help__list_probes() ? 1 : 0;
 	memory__init_malloc();
-	notify__open(
-		&c.notify); /* the watchdog's time may be for this process, not for its child */
+	notify__open(&c.notify); /* the watchdog's time may be for this process, not its child */
 	keeper = keeper__begin();
 	if (keeper >= 0)
 		c.options.capture.filter.keeper_pid = (uint32_t)getppid();
@@ -491,7 +488,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = collector_run(&c);
 	privileges__advise(err);
-	status = exit_status(&c, err);
+	status = launch__finish(&c.launch, err);
 	detached = keeper__detach(c.capture);
 	collector__free(&c);
 	keeper__end(keeper, status, !detached);

@@ -173,12 +173,13 @@ static void ends_when_told_to(void **state)
 	(void)state;
 	assert_int_equal(launch__go(&l, NULL, NULL), 0);
 	assert_false(launch__ended(&l));
-	launch__kill(&l);
+	assert_int_equal(launch__finish(&l, 0), 0); /* it does not end by itself */
 	assert_true(launch__ended(&l));
 	assert_int_equal(l.status, 128 + SIGTERM);
-	launch__kill(&l);
+	assert_int_equal(launch__finish(&l, -EIO), 128 + SIGTERM);
 	launch__free(&l);
-	launch__kill(&none); /* there was no command */
+	assert_int_equal(launch__finish(&none, 0), 0); /* there was no command */
+	assert_int_equal(launch__finish(&none, -EIO), 1);
 	assert_false(launch__ended(&none));
 	launch__free(&none);
 }
