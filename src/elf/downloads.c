@@ -15,8 +15,8 @@
 #include "base/priority.h"
 #include "base/thread.h"
 
-#define ASKED_MAX  4096
-#define END_MAX_NS 2000000000u
+#define REQUEST_MAX 4096
+#define END_MAX_NS  2000000000u
 
 /* Loaded only on request, because it loads an HTTP client. The libraries of that client cannot be
  * unloaded safely. */
@@ -79,7 +79,7 @@ static bool downloads_load(struct library *l)
 /* ---- the thread ---------------------------------------------------------------------------------
  */
 
-static void downloads_tell(struct downloads *d)
+static void downloads_report(struct downloads *d)
 {
 	struct download_stats now;
 	download_fn fn;
@@ -126,7 +126,7 @@ static int downloads_progress(debuginfod_client *client, long got, long total)
 	stop = d->stop;
 	pthread_mutex_unlock(&d->lock);
 	if (!stop)
-		downloads_tell(d);
+		downloads_report(d);
 	return stop;
 }
 
@@ -172,7 +172,7 @@ static void downloads_serve(struct downloads *d, debuginfod_client *client)
 		pthread_mutex_lock(&d->lock);
 		downloads_done(d, item, path);
 		pthread_mutex_unlock(&d->lock);
-		downloads_tell(d);
+		downloads_report(d);
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -236,11 +236,11 @@ static struct download *downloads_find(struct downloads *d, const struct build_i
 	return item;
 }
 
-static void downloads_ask(struct downloads *d, const struct build_id *id)
+static void downloads_enqueue(struct downloads *d, const struct build_id *id)
 {
 	struct download *item;
 
-	if (downloads_find(d, id) || HASH_COUNT(d->all) >= ASKED_MAX)
+	if (downloads_find(d, id) || HASH_COUNT(d->all) >= REQUEST_MAX)
 		return;
 	item = calloc(1, sizeof(*item));
 	if (!item)
@@ -265,7 +265,7 @@ static struct build_id downloads_key_of(const struct build_id *id)
 	return key;
 }
 
-void downloads__ask(struct downloads *d, const struct build_id *id)
+void downloads__request(struct downloads *d, const struct build_id *id)
 {
 	struct build_id key;
 
@@ -273,7 +273,7 @@ void downloads__ask(struct downloads *d, const struct build_id *id)
 		return;
 	key = downloads_key_of(id);
 	pthread_mutex_lock(&d->lock);
-	downloads_ask(d, &key);
+	downloads_enqueue(d, &key);
 	pthread_mutex_unlock(&d->lock);
 }
 

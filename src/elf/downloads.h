@@ -17,7 +17,7 @@ struct download_stats {
 	uint64_t got, total;
 };
 
-/* Called by the thread during downloads and after each. */
+/* The thread calls it about once a second during a download, and after each. */
 typedef void (*download_fn)(const struct download_stats *, void *arg);
 
 /*
@@ -30,11 +30,11 @@ struct downloads *downloads__new(download_fn fn, void *arg);
  * the rest. */
 void downloads__free(struct downloads *);
 
-/* Requests a file. Repeated requests for a build ID are ignored. At most 4096 build IDs are
- * accepted, to bound the work for forged ones. */
-void downloads__ask(struct downloads *, const struct build_id *);
-/* Returns the file's path, valid until downloads__free(), or NULL if it is not there yet, or not at
- * all. */
+/* Requests a file. Ignores repeated requests for a build ID, and those for more than 4096 build
+ * IDs, to bound the work for forged ones. */
+void downloads__request(struct downloads *, const struct build_id *);
+/* Returns the file's path, valid until downloads__free(), or NULL if the file was not requested, is
+ * not complete yet, or could not be downloaded. */
 const char *downloads__path(struct downloads *, const struct build_id *);
 /* Waits until no download is pending, or until `max_ns` have passed. Returns whether none is
  * pending. */

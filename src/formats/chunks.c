@@ -50,7 +50,7 @@ struct input_chunk *chunks__add(struct chunks *c, size_t sz, struct chunk_tail t
 	return n;
 }
 
-void chunks__let_go(struct chunks *c, uint64_t off)
+void chunks__release(struct chunks *c, uint64_t off)
 {
 	while (c->first != c->last && c->first->end_off <= off) {
 		struct input_chunk *gone = c->first;

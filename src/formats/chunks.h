@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffers for data read from a pipe. New data go to the newest buffer. Older buffers are kept while
- * bytes in them are held. Private to src/formats.
+ * Buffers for data read from a pipe. New data go to the newest buffer. An older buffer is freed
+ * when no byte in it is held any more. Private to src/formats.
  */
 #ifndef FORMATS_CHUNKS_H
 #define FORMATS_CHUNKS_H
@@ -32,7 +32,7 @@ struct chunk_tail {
  * memory. */
 struct input_chunk *chunks__add(struct chunks *, size_t sz, struct chunk_tail);
 /* Releases the chunks that end at or before the offset, except the last one. */
-void chunks__let_go(struct chunks *, uint64_t off);
+void chunks__release(struct chunks *, uint64_t off);
 void chunks__free(struct chunks *);
 
 #endif

@@ -128,7 +128,7 @@ static bool input_make_room(struct input *in, size_t sz)
 	size_t left = input__left(in);
 	struct input_chunk *c = in->chunks.last;
 
-	chunks__let_go(&in->chunks, in->held < in->off ? in->held : in->off);
+	chunks__release(&in->chunks, in->held < in->off ? in->held : in->off);
 	if (c && left == 0 && in->held > in->off && in->chunks.first == c)
 		in->at = in->end = c->data; /* reuse it: it is in the CPU cache */
 	if (c && in->at + sz <= c->data + c->cap && in->end < c->data + c->cap)

@@ -58,7 +58,7 @@ int finder__by_build_id(struct finder *f, const struct build_id *id, size_t nth)
 void finder__ask(struct finder *f, const struct build_id *id)
 {
 	if (f->downloads)
-		downloads__ask(f->downloads, id);
+		downloads__request(f->downloads, id);
 }
 
 size_t finder__found(const struct finder *f)

@@ -119,7 +119,7 @@ void mangled_names__of_files(struct mangled_names *names, struct stack_job *cons
 				mangled_frames_ask(names, jobs, cnt, &jobs[j]->frames[i]);
 }
 
-bool mangled_names__lacks(const struct stack_job *j)
+bool mangled_names__has_any(const struct stack_job *j)
 {
 	for (size_t i = 0; i < j->cnt; i++)
 		if (j->frames[i].mangled)

@@ -19,7 +19,7 @@ struct mangled_names {
 void mangled_names__of_files(struct mangled_names *, struct stack_job *const *jobs, size_t cnt);
 
 /* Returns whether a frame of the stack has .mangled. */
-bool mangled_names__lacks(const struct stack_job *);
+bool mangled_names__has_any(const struct stack_job *);
 
 /* Writes the readable form of a name that the process `tgid` published. */
 void mangled_names__of_process(struct mangled_names *, uint32_t tgid, const char *raw,

@@ -171,8 +171,8 @@ static void symbolizer_finish(struct symbolizer *s, struct stack_job *j)
 	bell__ring(&s->changed);
 }
 
-/* Keeps a stack that has all of its other names until its readable names are asked for. Must hold
- * the lock. */
+/* Keeps a stack that lacks only readable names until they are requested for a group of stacks. Must
+ * hold the lock. */
 static void symbolizer__group(struct symbolizer *s, struct stack_job *j)
 {
 	if (!s->grouped_cnt++)
@@ -219,8 +219,8 @@ static void symbolizer_try_names(struct symbolizer *s)
 			stack_queue__put(&s->parked, s->hand[i]);
 			s->parked_cnt++;
 		} else {
-			(mangled_names__lacks(s->hand[i]) ? symbolizer__group
-							  : symbolizer_finish)(s, s->hand[i]);
+			(mangled_names__has_any(s->hand[i]) ? symbolizer__group
+							    : symbolizer_finish)(s, s->hand[i]);
 		}
 	}
 	s->hand_cnt = 0;
