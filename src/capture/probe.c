@@ -54,8 +54,7 @@ const struct probe probes[] = {
 	  .ways = { "fentry", "syscalls" },
 	  .usage = "vfs[:S]",
 	  .help = "reads and writes of files and pipes, with their bytes, and calls that open, "
-		  "sync, "
-		  "rename, remove or stat files (default n)" },
+		  "sync, rename, remove or stat files (default n)" },
 	{ .name = "fault",
 	  .can_thin = true,
 	  .ways = { "tp", "perf" },
@@ -97,8 +96,7 @@ const struct probe probes[] = {
 	  .param_max = ALLOC_INTERVAL_MAX,
 	  .usage = "alloc[:S][:BYTES]",
 	  .help = "blocks that the chosen processes allocate, one sample every BYTES, and when "
-		  "they "
-		  "are freed (default u, 512K; 0: all)" },
+		  "they are freed (default u, 512K; 0: all)" },
 	{ .name = "uprobe",
 	  .stacks = PROBE_USER,
 	  .param = PROBE_TARGET,

@@ -133,8 +133,7 @@ static bool needs_bounce(struct features *f)
 			"since): stacks are copied by a safe method, which takes a little longer");
 	else if (locks < 0)
 		log__debug("cannot determine whether this kernel can lock up when user memory is "
-			   "read: "
-			   "%s",
+			   "read: %s",
 			   strerror(-locks));
 	return locks > 0;
 }

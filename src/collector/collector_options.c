@@ -101,7 +101,7 @@ static void collector_options_set_from_file(struct argp_state *state, const char
 		collector_options_set_from_text(state, path + optional, text);
 	else if (errno != ENOENT || !optional)
 		options__refuse(state, "cannot read the options in %s: %s", path + optional,
-				errno == EINVAL ? "it is no text" : strerror(errno));
+				errno == EINVAL ? "it is not text" : strerror(errno));
 }
 
 static void set_preset(struct argp_state *state, const char *name)

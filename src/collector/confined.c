@@ -42,8 +42,7 @@ int confined__begin(const struct collector_options *o, struct workers **workers)
 	sandbox__lacks_text(lack, text);
 	if (lack)
 		log__info("the workers that parse files of other users share with the system, "
-			  "because "
-			  "this was refused: %s; a filter of system calls confines them",
+			  "because this was refused: %s; a filter of system calls confines them",
 			  text);
 	return 0;
 }

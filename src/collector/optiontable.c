@@ -39,10 +39,7 @@ const struct argp_option collector_argp_options[] = {
 	  1 },
 	{ "runtimes", KEY_RUNTIMES, "NAMES", 0,
 	  "Functions of programs that these interpreters run (java, javascript, php, python, "
-	  "ruby), "
-	  "comma-separated "
-	  "(default: "
-	  "all)",
+	  "ruby), comma-separated (default: all)",
 	  1 },
 	{ "no-runtimes", KEY_NO_RUNTIMES, 0, 0, "Native frames only", 1 },
 
@@ -71,8 +68,7 @@ const struct argp_option collector_argp_options[] = {
 	  2 },
 	{ "batch", KEY_BATCH, "TIME", 0,
 	  "Close a batch after TIME (default: 10s; with --flight a tenth of its time, 1s to 10s). "
-	  "A "
-	  "collector that is killed loses the batch in work",
+	  "A collector that is killed loses the batch in work",
 	  2 },
 	{ "compression", KEY_COMPRESSION, "HOW", 0,
 	  "zstd(1) … zstd(22), or none (default: zstd(1))", 2 },
@@ -109,8 +105,7 @@ const struct argp_option collector_argp_options[] = {
 	{ "no-cache", KEY_NO_CACHE, 0, 0, "Do not keep compiled call-frame tables", 3 },
 	{ "no-sandbox", KEY_NO_SANDBOX, 0, 0,
 	  "Parse files of other users in the collector itself, not in processes without rights; "
-	  "for "
-	  "kernels that cannot confine these",
+	  "for kernels that cannot confine these",
 	  3 },
 	{ "max-rate", KEY_MAX_RATE, "N", 0,
 	  "Record at most N events of a kind per second on each CPU, and count the rest as lost "
@@ -119,13 +114,11 @@ const struct argp_option collector_argp_options[] = {
 	{ "bpf-events", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 3 },
 	{ "budget", KEY_BUDGET, "PERCENT", 0,
 	  "Cost of recording, BPF programs and collector together, in percent of one CPU (5%). "
-	  "Above "
-	  "it, the costliest source is thinned: 1 of N events, with the weight N",
+	  "Above it, the costliest source is thinned: 1 of N events, with the weight N",
 	  3 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
-	  "Memory of the collector beside the rings. Above it, names and unwind rules are freed "
-	  "and "
-	  "read again when needed (default: 256M, and at most half of the cgroup's limit)",
+	  "Memory of the collector without the rings. Above it, names and unwind rules are freed "
+	  "and read again when needed (default: 256M, and at most half of the cgroup's limit)",
 	  3 },
 	{ "profiling-interval", KEY_BILL, "TIME", 0,
 	  "Print the cost of the BPF programs at this interval, not only at the end (default: 0, "

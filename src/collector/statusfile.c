@@ -124,8 +124,7 @@ static void statusfile_print(struct statusfile *s, FILE *f, uint64_t now_ns)
 	fprintf(f, "  \"unnamed_stacks\": %zu,\n  \"unnamed\": %zu,\n", sum.unnamed, sum.nameless);
 	fprintf(f,
 		"  \"tables\": {\"made\": %zu, \"cached\": %zu, \"indexed\": %zu, \"pending\": "
-		"%zu, "
-		"\"none\": %zu, \"bytes\": %zu},\n",
+		"%zu, \"none\": %zu, \"bytes\": %zu},\n",
 		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
 		tables->bytes);
 	statusfile_print_memory(f, &s->from, &sum);

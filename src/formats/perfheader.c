@@ -83,8 +83,8 @@ static void read_attrs(struct perf_reader *r)
 				   "the description of event %" PRIu64 " is damaged", i);
 	if (!table)
 		fault__set(&r->base.fault, s.off,
-			   "the descriptions of events are not there, or come behind the records "
-			   "of what is no file");
+			   "the descriptions of events are missing, or follow the records of an "
+			   "input that is not a file");
 	free(table);
 }
 

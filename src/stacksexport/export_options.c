@@ -78,8 +78,7 @@ static const struct option_row rows[] = {
 	  FIELD(STRING, from),
 	  { "from", KEY_FROM, "TIME", 0,
 	    "only what is not before TIME: 10s after the start of the recording, -30s before its "
-	    "end, "
-	    "2026-11-25T10:15:00, or seconds since 1970",
+	    "end, 2026-11-25T10:15:00, or seconds since 1970",
 	    0 } },
 	{ OPTION_TO,
 	  FIELD(STRING, to),

@@ -28,11 +28,10 @@ static const struct subcommand subcommands[] = {
 		.argument = "[RECORDING]",
 		.argument_max = 1,
 		.of_recordings = true,
-		.summary = "tells a recording in one page, for people and language models",
+		.summary = "describes a recording on one page, for people and language models",
 		.doc = "Writes Markdown: what ran, what it cost, where it waited and for whom, "
-		       "what grew, "
-		       "what stands out, what the recording does not know, and what to run next. "
-		       "Below each section is the query that its sentences come from.\n\n"
+		       "what grew, what stands out, what the recording does not know, and what to "
+		       "run next. Below each section is the query that its sentences come from.\n\n"
 		       "Examples:\n"
 		       "  stacksexport explain\n"
 		       "  stacksexport explain /var/lib/stacks/7 -c postgres -o postgres.md",
@@ -78,14 +77,11 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "writes a query's result as a profile of speedscope",
 		.doc = "Takes the queries of pprof and gives the same numbers: one profile for "
-		       "each "
-		       "of the two columns, with a stack and its weight for each sample, not in "
-		       "the "
-		       "order of time. Speedscope has no negative weights; such stacks are left "
-		       "out. "
-		       "Open the file at speedscope.app, which reads it in the browser, or with "
-		       "the "
-		       "program of the npm package. The default output is the standard output.\n\n"
+		       "each of the two columns, with a stack and its weight for each sample, not "
+		       "in the order of time. Speedscope has no negative weights; such stacks are "
+		       "left out. Open the file at speedscope.app, which reads it in the browser, "
+		       "or with the program of the npm package. The default output is the standard "
+		       "output.\n\n"
 		       "Examples:\n"
 		       "  stacksexport speedscope cpu_stacks.sql -c postgres > "
 		       "cpu.speedscope.json\n"
@@ -141,9 +137,9 @@ static const struct subcommand subcommands[] = {
 		.doc = "Tracks for each process and thread: slices on and off the CPU, of spans, "
 		       "files, disks and network, with their stacks; memory as a counter; CPU "
 		       "samples with their stacks. Open the file at ui.perfetto.dev, which reads "
-		       "it "
-		       "in the browser, or with trace_processor. trace writes the results of your "
-		       "own queries. -o FILE is --output FILE; the default is perfetto.pftrace.\n\n"
+		       "it in the browser, or with trace_processor. trace writes the results of "
+		       "your own queries. -o FILE is --output FILE; the default is "
+		       "perfetto.pftrace.\n\n"
 		       "Examples:\n"
 		       "  stacksexport perfetto --from -30s\n"
 		       "  stacksexport perfetto /var/lib/stacks/7 -c postgres -o pg.pftrace",
@@ -158,8 +154,7 @@ static const struct subcommand subcommands[] = {
 		.doc = "Tables: events, stacktraces, stacks (events with ustack and kstack, their "
 		       "frames), offcpu (one row per interval off the CPU), wakeups (offcpu with "
 		       "the thread that ended the interval), rss (with growth), span_waits, "
-		       "processes "
-		       "(with command line, container, unit).\n\n"
+		       "processes (with command line, container, unit).\n\n"
 		       "Examples:\n"
 		       "  stacksexport query 'SELECT command, kind, count(*) FROM stacks GROUP BY "
 		       "ALL'\n"
@@ -180,9 +175,8 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 2,
 		.summary = "shows a recording in a browser",
 		.doc = "A page with timeline, flame graphs, tables and SQL, served on 127.0.0.1 to "
-		       "this "
-		       "user. OTHER is a second recording to compare with. It opens in the browser "
-		       "if there is one, else the address is printed. Ctrl-C ends it.\n\n"
+		       "this user. OTHER is a second recording to compare with. It opens in the "
+		       "browser if there is one, else the address is printed. Ctrl-C ends it.\n\n"
 		       "Examples:\n"
 		       "  stacksexport view\n"
 		       "  stacksexport view /var/lib/stacks/7\n"
@@ -213,11 +207,10 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 2,
 		.summary = "shows what changed between two recordings or time ranges",
 		.doc = "Prints the functions whose self time or total time changed from A to B, "
-		       "with "
-		       "the interval and p of a bootstrap over slices of time. Changes that may be "
-		       "chance are left out. B is scaled to the time of A. Of one recording, "
-		       "--before and --after choose two ranges. -o FILE writes the difference as a "
-		       "profile of google/pprof, as its -diff_base makes it.\n\n"
+		       "with the interval and p of a bootstrap over slices of time. Changes that "
+		       "may be chance are left out. B is scaled to the time of A. With one "
+		       "recording, --before and --after choose two ranges. -o FILE writes the "
+		       "difference as a profile of google/pprof, as its -diff_base makes it.\n\n"
 		       "Examples:\n"
 		       "  stacksexport diff old new\n"
 		       "  stacksexport diff old new -c server --fail-if 'self > 5%'\n"
@@ -235,10 +228,9 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 1,
 		.summary = "writes the page of a recording as one file",
 		.doc = "The same page as that of view, with its data inside: for people without "
-		       "the "
-		       "recording. It loads nothing from the network. It has the selected "
-		       "part of the recording; in the page, selecting a range works, filters do "
-		       "not. -o FILE is --output FILE; the default is report.html.\n\n"
+		       "the recording. It loads nothing from the network. It has the selected part "
+		       "of the recording; in the page, selecting a range works, filters do not. -o "
+		       "FILE is --output FILE; the default is report.html.\n\n"
 		       "Examples:\n"
 		       "  stacksexport report -o slow.html\n"
 		       "  stacksexport report /var/lib/stacks/7 -o - --svg slow.svg > slow.html",
@@ -249,13 +241,10 @@ static const struct subcommand subcommands[] = {
 		.name = "mcp",
 		.summary = "serves recordings to language models (Model Context Protocol)",
 		.doc = "A server on standard input and output, which an agent starts. Its tools "
-		       "are "
-		       "recordings, summary, top, stacks, diff, sql and explain. They only read "
-		       "recordings, in the default folder or where a path is given; each ends "
-		       "after "
-		       "60 seconds and answers at most 100 KiB. Names in answers come from "
-		       "recorded "
-		       "programs.\n\n"
+		       "are recordings, summary, top, stacks, diff, sql and explain. They only "
+		       "read recordings, in the default folder or where a path is given; each ends "
+		       "after 60 seconds and answers at most 100 KiB. Names in answers come from "
+		       "recorded programs.\n\n"
 		       "Examples:\n"
 		       "  claude mcp add stacks -- stacksexport mcp\n"
 		       "  STACKS_DIR=~/recordings stacksexport mcp",
@@ -268,11 +257,10 @@ static const struct subcommand subcommands[] = {
 		.argument_max = EXPORT_ARGUMENTS_MAX,
 		.summary = "merges recordings of many hosts into a fleet folder",
 		.doc = "Adds all batches of all recordings below each FOLDER (default: "
-		       "$STACKS_DIR, "
-		       "else /var/lib/stacks), and the files of other fleet folders, to the folder "
-		       "DIR: Parquet files by day and hour, sorted by command, host and time, for "
-		       "DuckDB, Spark, ClickHouse and Iceberg. What DIR has already is not added "
-		       "again. It can be killed at any time and run again.\n\n"
+		       "$STACKS_DIR, else /var/lib/stacks), and the files of other fleet folders, "
+		       "to the folder DIR: Parquet files by day and hour, sorted by command, host "
+		       "and time, for DuckDB, Spark, ClickHouse and Iceberg. What DIR has already "
+		       "is not added again. It can be killed at any time and run again.\n\n"
 		       "Examples:\n"
 		       "  stacksexport merge /srv/hosts -d /srv/fleet\n"
 		       "  stacksexport merge -d /var/lib/fleet --follow --remove",
@@ -285,8 +273,7 @@ static const struct subcommand subcommands[] = {
 		.argument_max = 2,
 		.summary = "sends a fleet folder to an S3 store, or a mounted folder",
 		.doc = "Sends the files of the fleet folder FOLDER that URL does not have yet. URL "
-		       "is "
-		       "s3://BUCKET/PREFIX (at AWS_ENDPOINT_URL, else at Amazon), "
+		       "is s3://BUCKET/PREFIX (at AWS_ENDPOINT_URL, else at Amazon), "
 		       "https://HOST/BUCKET/PREFIX, or a folder. Credentials are those of "
 		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else of ~/.aws/credentials. "
 		       "Failed requests are tried again. It needs libcurl 7.88 or newer.\n\n"
@@ -303,10 +290,9 @@ static const struct subcommand subcommands[] = {
 		.summary = "writes a query's result as a profile of OpenTelemetry (OTLP)",
 		.doc = "Takes the queries of pprof and writes a request of the profiles protocol, "
 		       "v1development of opentelemetry-proto 1.11, which is not stable: CPU "
-		       "samples "
-		       "as samples/count with their period, off-CPU time as off_cpu/nanoseconds, "
-		       "else the third column. service.name is the COMM of -c, or system. The "
-		       "default output is the standard output.\n\n"
+		       "samples as samples/count with their period, off-CPU time as "
+		       "off_cpu/nanoseconds, else the third column. service.name is the COMM of "
+		       "-c, or system. The default output is the standard output.\n\n"
 		       "Examples:\n"
 		       "  stacksexport otlp cpu_stacks.sql -c postgres --output cpu.otlp",
 		.accepts = OPTIONS_COMMON | OPTION_BY | OPTION_INLINES | OPTION_OFFSETS |

@@ -222,9 +222,8 @@ void tally__warn(const struct tally *t)
 	if (s->misnamed)
 		log__warn("%lu of %lu stacks are cut short in %s: the recording has the build ID "
 			  "of the file with this path here, but the process mapped another one, as "
-			  "in a chroot "
-			  "or a container; give the folder that was its root with --sysroot, or "
-			  "record with perf record --buildid-mmap",
+			  "in a chroot or a container; give the folder that was its root with "
+			  "--sysroot, or record with perf record --buildid-mmap",
 			  s->misnamed, s->samples, s->misnamed_file);
 }
 

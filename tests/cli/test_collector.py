@@ -78,7 +78,7 @@ def test_wrong_calls_are_refused(args, named):
         ("append = yes\n", ":1: 'append' takes no value"),
         ("config = /etc/passwd\n", ":1: 'config' cannot stand in a file"),
         ("quiet\n= 5\n", ":2: '' is not an option"),
-        ("quiet\0\n", ": it is no text"),
+        ("quiet\0\n", ": it is not text"),
         ("#" * 70000, ": File too large"),
     ],
 )

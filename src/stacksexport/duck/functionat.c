@@ -118,6 +118,6 @@ int function_at__register(struct db *db, struct binaries *binaries, struct funct
 	duckdb_destroy_scalar_function(&f);
 	if (state == DuckDBSuccess)
 		return db__script(db, "sql/function_at.sql");
-	log__error("cannot register the function that finds the start of functions with DuckDB");
+	log__error("cannot register function_in_file() with DuckDB");
 	return -EINVAL;
 }

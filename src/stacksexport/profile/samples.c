@@ -12,10 +12,8 @@
 static int samples_wrong(const char *query, const char *what, const char *column)
 {
 	log__error("%s: %s%s%s; a profile needs three columns: a stack (a list of frames with "
-		   "name, address "
-		   "and offset, such as ustack and kstack, or a list of stack ids), a count and a "
-		   "value "
-		   "(integers)",
+		   "name, address and offset, such as ustack and kstack, or a list of stack ids), "
+		   "a count and a value (integers)",
 		   query, what, column ? " " : "", column ? column : "");
 	return -EINVAL;
 }
@@ -50,13 +48,13 @@ static int samples_check(struct samples *s, duckdb_prepared_statement prepared)
 	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
 		names[i] = duckdb_prepared_statement_column_name(prepared, i);
 	if (!find_form(s, prepared))
-		err = samples_wrong(s->query, "this column is no list of frames:", names[0]);
+		err = samples_wrong(s->query, "this column is not a list of frames:", names[0]);
 	for (idx_t i = 0; i < BUILDER_VALUE_CNT && !err; i++) {
 		s->names[i] = samples_value_name(names[i + 1]);
 		if (!cells__type_is_integer(duckdb_prepared_statement_column_type(prepared, i + 1)))
 			err = samples_wrong(
 				s->query,
-				"this column is no integer (CAST(… AS BIGINT) makes it one):",
+				"this column is not an integer (CAST(… AS BIGINT) makes it one):",
 				names[i + 1]);
 	}
 	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)

@@ -194,7 +194,7 @@ static int sql_request_read(struct web_request *r, struct sql_request *q, struct
 	}
 	duckdb_destroy_data_chunk(&chunk);
 	duckdb_destroy_result(&result);
-	return err || !q->sql ? answer__fail(a, 400, "the body is no JSON with a text `sql`") : 0;
+	return err || !q->sql ? answer__fail(a, 400, "the body is not JSON with a text `sql`") : 0;
 }
 
 static int sql_failed(struct answer *a, const char *words)
