@@ -1,13 +1,13 @@
--- The stacks of a recording with files that say of each stack whether an earlier batch has it, too: those are in row groups
--- of their own, which are not read. The rows are those of the view of sql/stacks.sql that this replaces.
+-- The stacks of a recording in which the files mark the stacks that an earlier batch has, too. Those are in row groups of
+-- their own, which are not read. The rows are those of the view of sql/stacks.sql that this replaces.
 CREATE OR REPLACE VIEW first_stacks AS
 SELECT *, file_index, file_row_number
 FROM read_parquet(
     getvariable('stacktraces_files'), union_by_name => coalesce(getvariable('unions_columns'), true))
 WHERE repeated = 0;
 
--- A recording that was continued, and several recordings, have some of them more than once: the rows that do not count.
--- A table, as DuckDB has to know that it is small; all connections read it.
+-- The rows that do not count: a recording that was continued, and several recordings, have some stacks more than once.
+-- A table, so that DuckDB has its small size for its plans; all connections read it.
 CREATE OR REPLACE TABLE further_stacks AS
 WITH several AS (
     SELECT stack_id, min((file_index, file_row_number)) AS counts

@@ -1,5 +1,5 @@
--- Whether the first batch that has a stack is known without a look at all stacks: the collector wrote all files, and says of
--- each stack whether an earlier batch of the recording has it, too. No earlier batch may be missing.
+-- Whether the first batch that has a stack is known without reading all stacks: the collector wrote all files, and marked
+-- the stacks that an earlier batch of the recording has, too. No earlier batch may be missing.
 WITH files AS (
     SELECT
         parse_dirpath(file_name) AS folder, regexp_extract(file_name, '([0-9]+)\.parquet$', 1)::BIGINT AS number

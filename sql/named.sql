@@ -1,5 +1,5 @@
--- How many events there are of the command and of the program that -c and -b name, and in the selection: what stacksexport
--- says when a query has no result.
+-- How many events the command of -c, the program of -b, and the selection have: stacksexport prints why a query has no
+-- result.
 SELECT
     count(*) FILTER (command = '?command') AS of_command,
     count(*) FILTER (buildid = unhex('?buildid')) AS of_program,

@@ -1,5 +1,5 @@
--- What a profile says of the recording, or of the selected range of it: when it began, how long it is (of several: the
--- sum), what a sample of kind 'profile' stands for where all stand for the same.
+-- What a profile has of the recording, or of its selected range: when it began, how long it is (several recordings: the
+-- sum), and the time of a sample of kind 'profile' if it is the same for all.
 -- A process that ends has lived longer than the recording (exit). In a fleet folder, what a host recorded is a recording.
 WITH batches AS (
     SELECT

@@ -55,8 +55,8 @@ FROM read_parquet(
     coalesce(getvariable('events_files'), [coalesce(getvariable('recording'), '.') || '/events-*.parquet']),
     union_by_name => coalesce(getvariable('unions_columns'), true));
 
--- DuckDB knows the values of variables when it plans a query: what is not set costs nothing, and the rest is compared with
--- the limits in the files before they are read.
+-- DuckDB has the values of variables when it plans a query: a variable that is not set costs nothing, and the others are
+-- compared with the limits in the files before they are read.
 CREATE OR REPLACE MACRO in_selected_range(moment) AS
     (getvariable('selected_from') IS NULL OR moment >= getvariable('selected_from'))
     AND (getvariable('selected_to') IS NULL OR moment < getvariable('selected_to'));
@@ -96,7 +96,7 @@ CREATE OR REPLACE MACRO group_by_name(way, command, thread, tgid, pid, cgroup, t
         WHEN 'host' THEN coalesce(host, '[no host]')
     END;
 
--- The group of an event: its command, or what the variable grouped_by says (stacksexport --by).
+-- The group of an event: its command, or what the variable grouped_by names (stacksexport --by).
 CREATE OR REPLACE MACRO group_of(command, thread, tgid, pid, cgroup, trace_name, host) AS
     group_by_name(
         coalesce(getvariable('grouped_by'), 'command'), command, thread, tgid, pid, cgroup, trace_name, host);
@@ -158,8 +158,8 @@ FROM events e
 LEFT JOIN stacktraces u ON u.stack_id = e.ustack_id
 LEFT JOIN stacktraces k ON k.stack_id = e.kstack_id;
 
--- What the batches say of processes. The union with a row that has all columns makes those null that a file lacks; the
--- files of old recordings are none. In a shell the pattern matches the events, too, so that it always matches something.
+-- The rows of processes of all batches. The union with a row that has all columns makes those null that a file lacks; old
+-- recordings have no such files. In a shell the pattern matches the events, too, so that it always matches something.
 CREATE OR REPLACE VIEW process_rows AS
 SELECT * EXCLUDE (filename)
 FROM (

@@ -1,4 +1,4 @@
--- How many events are in the selection: `stacksexport explain` says so if there are none.
+-- How many events are in the selection: without any, `stacksexport explain` writes a page that says so.
 SELECT count(*) AS events
 FROM events
 WHERE kind != 'lost';

@@ -1,4 +1,4 @@
--- What the program's own spans say: how many of each name ended, and how long they took.
+-- The program's own spans: how many of each name ended, and how long they took.
 SELECT
     '- ' || md(trace_name) || ' in ' || md(any_value(command)) || ': ' || plural(count(*), 'span') || ', half of them up to '
     || span_text(quantile_cont(duration, 0.5)) || ', 99 % up to ' || span_text(quantile_cont(duration, 0.99))

@@ -1,5 +1,5 @@
 -- What does each library cost, over all programs that use it?
--- self_ns: code of the library was running; total_ns: it or what it called. programs, hosts: how many have it.
+-- self_ns: code of the library was running; total_ns: it or what it called. programs, hosts: how many run it.
 WITH samples AS (
     SELECT host, command, ustack_id, kstack_id, sum(duration * coalesce(weight, 1)) AS sample_ns
     FROM events

@@ -1,6 +1,6 @@
 -- Why were threads off the CPU, by command and by how they left it?
 -- blocked_ns: they waited for an event; runnable_ns: they could run and got no CPU. `gaps` are the short intervals that a
--- minimum (switch::10ms) joined. intervals: how many. Kernel threads that wait for work have the reason `idle`.
+-- minimum (switch::10ms) joined. intervals: their number. Kernel threads that wait for work have the reason `idle`.
 WITH slices AS (
     SELECT
         host, pid, command, coalesce(state, '') AS reason, timestamp AS ends, timestamp - duration AS begins,

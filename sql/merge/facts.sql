@@ -1,6 +1,6 @@
--- What a merge has to know of its inputs, from the ends of the files: the number in the list merge_files, rows, first and
--- last time (null: a row group does not say), a number for the names and types of its columns, and the set of columns that
--- have a value in it, by their numbers.
+-- What a merge needs to know of its inputs, from the ends of the files: the number in the list merge_files, rows, first and
+-- last time (null: a row group does not have them), a number for the names and types of its columns, and the set of columns
+-- that have a value in it, by their numbers.
 SELECT
     list_position(getvariable('merge_files'), file_name)::BIGINT AS number,
     coalesce(sum(num_values) FILTER (path_in_schema IN ('timestamp', 'stack_id')), 0)::BIGINT AS row_cnt,

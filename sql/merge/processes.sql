@@ -1,4 +1,4 @@
--- The processes of one part of a fleet folder: of the rows of merge_files that differ in nothing but their time, the newest.
+-- The processes of one part of a fleet folder: the newest of the rows of merge_files that differ only in their time.
 SELECT max(timestamp) AS timestamp, * EXCLUDE (timestamp)
 FROM (
     SELECT

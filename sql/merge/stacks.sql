@@ -1,5 +1,5 @@
 -- The stacks of one part of a fleet folder: those of merge_files that the day (the view merged_stacks) does not have, each
--- once. The ids alone say which rows these are; frames are read only for them. The union with a row that has all fields
+-- once. The ids alone determine these rows; frames are read only for them. The union with a row that has all fields
 -- makes those null that the recordings lack.
 WITH chosen AS (
     SELECT min(file_index) AS file_index, arg_min(file_row_number, file_index) AS file_row_number

@@ -1,4 +1,4 @@
--- What did each command use, or each of what --by says?
+-- What did each command use, or each group of --by?
 --     stacksexport query -f sql/tables/costs_by_group.sql [-c COMMAND] [-b PROGRAM] [--by WHAT]
 -- Time, disk, network and memory. WHAT is process, thread, cgroup, container, unit, span or host. Seconds of all threads,
 -- and bytes. disk_s is the time of requests, which blocked_s may include; blocked_s includes waiting for work. rss_growth

@@ -1,5 +1,5 @@
--- What `stacksexport top` says of the recording in the selected range, and of the stacks that it shows: one row. What a
--- filter by one value counts is read for little. A process that ends has lived longer than the recording (exit).
+-- What `stacksexport top` shows of the recording in the selected range, and of its stacks: one row. Filters by one value are
+-- cheap. A row of kind exit may begin before the recording: a process that ends has lived longer.
 SELECT
     selected_begin(min(timestamp - duration) FILTER (kind != 'exit')) AS start_ns,
     least(max(timestamp), getvariable('selected_to')) AS end_ns,

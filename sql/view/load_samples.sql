@@ -1,4 +1,4 @@
--- Adds the events of the recording that are no slices to page.samples: metric, value, thread and stacks.
+-- Adds the events of the recording that are not slices to page.samples: metric, value, thread and stacks.
 INSERT INTO page.samples
 SELECT
     page.metric_of(kind), timestamp, page.value_of(kind, duration, amount, weight), coalesce(weight, 1), who, ustack_id,

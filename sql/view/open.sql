@@ -1,8 +1,8 @@
--- `stacksexport view`: the tables that its requests read. They hold what the recording says as numbers, so that a request
--- reads no text and no file. Times are unix nanoseconds.
+-- `stacksexport view`: the tables that its requests read. They hold the recording as numbers, so that a request reads no
+-- text and no file. Times are unix nanoseconds.
 --
 --   page.totals   events by thread and kind
---   page.threads  who: host, cgroup, command, thread, tgid, pid, span; each combination once
+--   page.threads  host, cgroup, command, thread, tgid, pid, span; each combination once
 --   page.samples  one row per event with a value: CPU time, bytes, faults …
 --   page.waits    one row per interval off the CPU: blocked from begins to woken, runnable from woken to ends
 CREATE SCHEMA page;

@@ -1,4 +1,4 @@
--- Which threads sleep longest until which others wake them.
+-- Which threads sleep longest, and which threads wake them.
 SELECT
     command AS sleeper, waker, page.stack_text(ustack_id, kstack_id) AS sleep_stack,
     page.stack_text(waker_ustack_id, waker_kstack_id) AS waker_stack, count, sum

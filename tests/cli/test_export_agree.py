@@ -50,7 +50,7 @@ def call(*args):
 
 
 def table(rec, args):
-    """CPU time and time off the CPU by SQL, in ns: what all others have to say."""
+    """CPU time and time off the CPU by SQL, in ns: all other outputs must have the same."""
     sql = "SELECT (SELECT coalesce(sum(duration), 0) FROM events WHERE kind = 'profile')::BIGINT AS cpu, (SELECT coalesce(sum(offcpu_ns), 0) FROM offcpu)::BIGINT AS off"
     (row,) = json.loads(run("query", sql, "-r", rec, "--format", "json", *args).stdout)
     return row["cpu"], row["off"]
@@ -118,7 +118,7 @@ def of_report(rec, args, path):
 
 @pytest.fixture(scope="module")
 def by_sql(rec):
-    """The table of each selection, which is asked once."""
+    """The table of each selection, which is queried once."""
     return functools.cache(lambda nth: table(rec, SELECTIONS[nth]))
 
 

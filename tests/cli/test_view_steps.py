@@ -43,7 +43,7 @@ def rows_of(server):
 
 
 def wait_read(server, partial, stuck):
-    """Asks as often as the page does: the next step waits until nothing is asked."""
+    """Sends requests as often as the page does: the server reads on only when there are none."""
     def is_read():
         recording = server.get("recording")
         return (recording["partial"], recording["stuck"]) == (partial, stuck) or time.sleep(3)

@@ -298,7 +298,7 @@ HOSTILE = {
 @needs_strace
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_workers_cost_names_and_no_row(start, spawn, compile_c, kind):
-    """Workers under a debugger answer nonsense, or nothing: the collector says so and goes on."""
+    """Workers under a debugger answer nonsense, or nothing: the collector prints that and continues."""
     change, message = HOSTILE[kind]
     c = start("-p", "profile:u:199", "--no-cache", "traced")
     starter = only_starter()
@@ -345,7 +345,7 @@ def refuse_filters():
 
 @pytest.mark.parametrize("option", [[], ["--no-sandbox"]])
 def test_a_kernel_without_filters_needs_no_sandbox(record, option):
-    """The collector says what to do, and does nothing else."""
+    """Without --no-sandbox the collector prints what to do, and ends."""
     r = record("-p", "profile:u:99", "--duration", "100ms", *option, "nothing", preexec_fn=refuse_filters, status=0 if option else 1)
     if not option:
         assert re.search("cannot filter system calls for a worker: Invalid argument; run with --no-sandbox", r.stderr)

@@ -128,7 +128,7 @@ open(sys.argv[1], "w").write(str(count))
     assert weights <= {1, *(n for n, *_ in rates)} and len(weights) > 1
 
 
-# Two threads wait for each other; one of them alternates a short wait with a long one. At the end one waits for good.
+# Two threads wait for each other; one of them alternates a short wait with a long one. At the end one waits forever.
 WAITERS = r"""
 #define _GNU_SOURCE
 #include <pthread.h>

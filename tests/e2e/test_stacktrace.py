@@ -280,7 +280,7 @@ def test_wrong_calls_are_refused(tmp_path):
 
 @needs_perf
 def test_a_folder_of_perf_threads_is_refused(tmp_path):
-    """perf makes a stream of it, as the message says, and then nothing is missing."""
+    """perf converts it to a stream, as the message advises; the stream lacks nothing."""
     folder = tmp_path / "perf.data"
     p = perf("record", "-q", "--threads=cpu", "-e", "cpu-clock", "-F", "997", "--call-graph", "dwarf", "-N", "-B", "-o", folder, "--",
              "sqlite3", ":memory:", SQL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`stacksexport view`, run and asked without a browser."""
+"""Runs `stacksexport view`, and sends requests to it without a browser."""
 import http.client
 import json
 import re
