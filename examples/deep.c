@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* deep [SECONDS] [DEPTH]: descend() calls itself DEPTH times (default 200), then spin() burns CPU
- * at the bottom. */
+/* deep [SECONDS] [DEPTH]: descend() calls itself DEPTH times (default 200); below it, spin() uses
+ * SECONDS of CPU time (default 10). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 
 #define CAPABILITY(n) (1ull << (n))
 
+/* Fills `sets`. Returns 0 or -errno. */
 static inline int capabilities__get(struct __user_cap_data_struct sets[2])
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

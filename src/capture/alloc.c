@@ -391,7 +391,7 @@ static void follow_processes(struct alloc *a)
 }
 
 /* Keeps what it takes to read mappings and files of other users, and to attach. CAP_SYS_ADMIN is
- * for what uprobes.c says, and for kernels without the others. */
+ * for the reason in uprobes.c, and for kernels without the others. */
 static void alloc_limit_rights(const struct alloc *a)
 {
 	uint64_t named =

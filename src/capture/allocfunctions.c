@@ -141,8 +141,8 @@ static size_t allocfunctions_find_address(const struct alloc_functions *l, uint6
 	return i;
 }
 
-/* The kind of leaf is in the cookie until the library is known. A function with several names is
- * what the best known of them says. */
+/* The kind of leaf is in the cookie until the library is known. A function with several names
+ * counts as what the best known of them does. */
 static void add_function(const struct elf_file *f, struct alloc_functions *l,
 			 const struct alloc_name *n, uint64_t addr)
 {

@@ -5,7 +5,7 @@
 
 #include "bpf/anysite.h"
 
-/* What the rows of a place say of it and of its arguments. */
+/* A chosen place, and the names that its rows have for it and for its arguments. */
 struct any_place {
 	const char *name; /* PATH:FUNCTION, GROUP:NAME, PATH:PROVIDER:NAME */
 	char names[EVENT_ARG_CNT][32];

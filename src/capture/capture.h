@@ -61,7 +61,7 @@ struct capture;
 /* Chooses the BPF programs that the probes need and the kernel supports. On failure returns NULL,
  * sets errno, and has logged what is missing and what to do. */
 struct capture *capture__new(const struct capture_options *);
-/* Returns what the rows of chosen probes say; borrowed (anyprobe.h). */
+/* Returns the descriptions of chosen probes, which their rows contain; borrowed (anyprobe.h). */
 struct any_probes;
 const struct any_probes *capture__any_probes(const struct capture *);
 /* Loads and attaches all programs; they record no event before capture__begin(). Returns 0 or

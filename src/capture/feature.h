@@ -52,7 +52,7 @@ size_t features__function_args(struct features *, const char *name);
 
 /*
  * Chooses the first of the probe's ways that the kernel supports (NULL if the probe has no ways).
- * Returns 0, or -ENOTSUP; features__why() then tells what the first way lacks.
+ * Returns 0, or -ENOTSUP; features__why() then returns what the first way lacks.
  */
 int features__choose(struct features *, const struct bpf_object *, const struct probe *,
 		     const char **way);

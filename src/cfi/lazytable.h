@@ -16,9 +16,7 @@ struct lazy_source {
 	const struct table_segment *segments; /* as in struct table_source */
 	size_t segment_cnt;
 	struct lazy_section hdr, frames;
-	struct lazy_section
-		/* Like the range in cfi/overrides.h; sz 0: none. */
-		marked[OVERRIDES_SECTIONS];
+	struct lazy_section marked[OVERRIDES_SECTIONS]; /* as in cfi/overrides.h; .sz 0: none */
 };
 
 struct lazy_table;
@@ -36,15 +34,14 @@ struct lazy_table *lazy_table__new(const struct lazy_source *, const struct elf_
 void lazy_table__free(struct lazy_table *);	  /* accepts NULL */
 size_t lazy_table__sz(const struct lazy_table *); /* bytes of memory */
 
-/*
- * The rule at an offset of the file: what cfi_table__at() would return. Returns 0, -EINVAL if only
- * the table has the answer, or the error of `read`.
- */
 struct lazy_query {
 	const struct elf_file *file;
 	elf_file_read_fn read;
-	uint64_t off;
+	uint64_t off; /* in the file */
 };
+
+/* Sets the rule to what cfi_table__at() would return. Returns 0, -EINVAL if only the table has the
+ * answer, or the error of `read`. */
 int lazy_table__rule(struct lazy_table *, const struct lazy_query *, struct packed_rule *);
 
 /* Returns the number of look-ups that cost as much as building the table. */

@@ -340,10 +340,10 @@ bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t of
 	const struct lazy_query query = { file, elf_file__read_now, off };
 	struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
-	if (slot->seen.table)
+	if (slot->seen.table) {
 		*rule = cfi_table__at(slot->seen.table, off);
-	if (slot->seen.table)
 		return true;
+	}
 	ask_once_more(t, file, slot);
 	if (!slot->index)
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rows of processes: one for each process that has an event in the batch, and another after
- * each exec. What /proc says is kept between batches. It is read again after 1, 2, 4 … batches,
+ * each exec. What /proc shows is kept between batches. It is read again after 1, 2, 4 … batches,
  * because a process may change its command line (setproctitle(3)).
  */
 #ifndef COLLECTOR_PROCESSROWS_H

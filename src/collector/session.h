@@ -21,7 +21,7 @@ struct rate_change; /* collector/rows.h */
 struct session *session__new(const struct collector_options *, struct recording *,
 			     const struct census *, struct runtimes *);
 void session__free(struct session *);
-/* Sets what the rows of chosen probes say. Borrows it. */
+/* Sets the descriptions of chosen probes, which their rows contain. Borrows them. */
 void session__set_probes(struct session *, const struct any_probes *);
 
 /* Processes records. Callback of merge__drain(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of users, from a file like /etc/passwd. Directory services are not asked: a server that
- * does not answer must not stop the recording.
+ * Names of users, from a file like /etc/passwd. Directory services are not queried: a server
+ * that does not answer must not stop the recording.
  */
 #ifndef COLLECTOR_USERS_H
 #define COLLECTOR_USERS_H

@@ -35,7 +35,7 @@ struct elf_file *elf_cache__take(struct elf_cache *, struct elf_file *,
 
 /*
  * Returns what elf_cache__open() would return for a file with this identity (.st_dev, .st_ino,
- * .st_ctim), if the cache knows it. Returns NULL and sets errno: ENOENT if the file must be opened,
+ * .st_ctim), if the cache has it. Returns NULL and sets errno: ENOENT if the file must be opened,
  * ENOEXEC also if elf_cache__adopt() has recorded that it is not an ELF file.
  */
 struct elf_file *elf_cache__find(struct elf_cache *, const struct stat *,

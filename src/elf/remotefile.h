@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An ELF file that a worker reads (worker/workers.h): what the program tells about it, and how the
- * worker gets its separate debug file. */
+/* An ELF file that a worker reads (worker/workers.h): what the program passes to it, and how the
+ * worker gets the file's separate debug file. */
 #ifndef ELF_REMOTEFILE_H
 #define ELF_REMOTEFILE_H
 

@@ -50,7 +50,8 @@ const struct machine *machine__of_elf(uint16_t e_machine);
 
 /* Returns the address bits of a return address on a system where a process has its first stack at
  * `stack`: kernels for AArch64 are built for 36 to 52 bits, and the stack is in the upper half of
- * what they give to a process that asks for no more. Signatures are in the bits above. 0: unknown.
+ * the address space of a process that requests no larger one. Signatures are in the bits above. 0:
+ * unknown.
  */
 uint64_t machine__code_bits(const struct machine *, uint64_t stack);
 

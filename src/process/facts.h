@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What /proc says of a process besides its mappings. The environment is never read. */
+/* What /proc shows of a process besides its mappings. The environment is never read. */
 #ifndef PROCESS_FACTS_H
 #define PROCESS_FACTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the unwinder asks for the caller of code that a managed runtime has made. */
+/* How the unwinder gets the caller of code that a managed runtime has made. */
 #ifndef PROCESS_MANAGED_H
 #define PROCESS_MANAGED_H
 

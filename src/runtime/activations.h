@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which native frames are activations of the C function that runs an interpreter's calls, for
- * runtimes that do not say it: by their places in the code. */
+/* Finds the native frames of the C function that runs an interpreter's calls, by their places in
+ * the code. For runtimes with data that do not lead to these frames. */
 #ifndef RUNTIME_ACTIVATIONS_H
 #define RUNTIME_ACTIVATIONS_H
 

@@ -25,9 +25,9 @@ struct interleave_room {
 /*
  * The native frame that holds a run's anchor runs its calls: they go before it. Where no frame
  * holds it, calls follow by order, marked so. Native frames of the interpreter's own file, from the
- * one that runs the innermost calls on, get FRAME_INTERPRETER, but for the root. A trace with more
- * calls than were read is UNWIND_LIMIT. A thread that waits for its turn in the interpreter has a
- * leaf that says so.
+ * one that runs the innermost calls on, get FRAME_INTERPRETER, except the root. A trace with more
+ * calls than were read is UNWIND_LIMIT. A thread that waits for its turn in the interpreter gets
+ * a leaf for that.
  */
 void interleave__calls(struct trace *, const struct interleave_input *, struct interleave_room *);
 

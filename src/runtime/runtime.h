@@ -55,7 +55,7 @@ struct runtime_run {
 	uint64_t entry;	 /* the C function that the innermost call is; 0: it is none */
 };
 
-/* A function as a call says it. */
+/* A function to read, as a call identifies it. */
 struct function_wanted {
 	uint64_t code, cookie;
 	struct event_call description; /* all 0: none */

@@ -36,7 +36,7 @@ struct v8_heap {
 
 /* Returns the word at an offset of an object; 0, with the remote's error set, if it is none. */
 uint64_t v8__word(const struct v8_heap *, uint64_t object, uint32_t off);
-/* Like v8__word(), at an offset that the layout says. */
+/* Like v8__word(), at an offset of the layout. */
 uint64_t v8__field(const struct v8_heap *, uint64_t object, enum v8_at);
 /* Returns the instance type, or UINT32_MAX if there is no object. Leaves no error. */
 uint32_t v8__type(const struct v8_heap *, uint64_t value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user asks for. The tables of options and subcommands are in export_options.c and main.c.
- */
+/* The command line of stacksexport. The tables of options and subcommands are in export_options.c
+ * and main.c. */
 #ifndef STACKSEXPORT_EXPORT_OPTIONS_H
 #define STACKSEXPORT_EXPORT_OPTIONS_H
 

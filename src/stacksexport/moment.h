@@ -23,12 +23,12 @@ struct moment {
  */
 int moment__parse(const char *, struct moment *);
 
-/* Nanoseconds since 1970, in a recording from `start_ns` to `end_ns`. */
+/* Returns nanoseconds since 1970, for a recording from `start_ns` to `end_ns`. */
 int64_t moment__resolve(const struct moment *, int64_t start_ns, int64_t end_ns);
 
 #define MOMENT_TEXT_SZ 64
 
-/* Writes the local date and time with its zone; an empty text for a year that cannot be written. */
+/* Writes the local date and time with its zone, or an empty text if the year cannot be written. */
 void moment__format(int64_t since_1970_ns, char text[MOMENT_TEXT_SZ]);
 
 #endif

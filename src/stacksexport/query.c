@@ -128,7 +128,7 @@ static int query_find_order(struct query *q)
 	return status;
 }
 
-/* Texts in the order of the alphabet, anything else with the largest first. */
+/* Texts alphabetically, anything else with the largest first. */
 static void query_wrap_order(struct query *q)
 {
 	bool is_text = duckdb_prepared_statement_column_type(q->prepared, q->sorted_by) ==

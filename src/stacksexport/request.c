@@ -193,7 +193,7 @@ int request__each_text(struct request *r, const char *path,
 /* ---- what is not in a result --------------------------------------------------------------------
  */
 
-/* What the recording has: kinds that happened, and all kinds that were asked for. */
+/* Kinds of events, as bit sets: those that occurred, and those that were recorded. */
 struct recorded {
 	uint64_t happened, asked;
 };
@@ -235,7 +235,7 @@ static void request_append_text(const char *s, size_t sz, void *arg)
 	utf8__sanitize_printable(out, s, sz);
 }
 
-/* `what` is empty, or says what is not there; which commands there are says the rest. */
+/* Prints `what`, which is empty or names what is missing, and the commands of the recording. */
 static void say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };

@@ -14,10 +14,10 @@ struct top_base_options {
 
 /* Checks --sort where it orders functions. Returns STATUS_OK, or STATUS_USAGE after a message. */
 int top_base__check_order(const struct export_options *);
-/* Whether --sort says total time. */
+/* Returns true if --sort orders functions by total time. */
 bool top_base__by_total(const struct export_options *);
 
-/* How many rows there are of CPU time and of off-CPU time. */
+/* Numbers of rows of CPU time and of off-CPU time. */
 struct top_base_rows {
 	int64_t cpu, offcpu;
 };

@@ -117,13 +117,12 @@ static bool is_final(const struct slowwalk *w)
 static void unwinder_learn(struct unwinder *u, struct fastwalk_slot *l, const struct frame *f)
 {
 	const struct slowwalk *w = &u->walk;
-
 	bool by_pointer = w->source == FRAME_BY_POINTER || w->source == FRAME_BY_LEAF_POINTER;
 
 	if (!by_pointer || w->awaits || w->coded || machine__links(slowwalk__machine(w)))
 		return;
 	if (w->managed.may_own && w->managed.may_own(w->managed.arg, f->map))
-		return; /* the runtime is to be asked each time */
+		return; /* the runtime must be queried each time */
 	if (f->map->file && f->flags & FRAME_CALLER)
 		fastwalk__use_frame_pointer(u->flat, f->map, frame__place(f));
 	else if (!f->map->file)

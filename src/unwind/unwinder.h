@@ -15,8 +15,9 @@ struct unwinder;
 /* Borrows both arguments. Returns NULL and sets errno. Tables are not kept on disk if `cache` is
  * NULL. */
 struct unwinder *unwinder__new(struct table_cache *cache, struct jobs *);
-/* Sets what knows the code that processes make at run time; borrowed. Without it, such code is
- * walked by frame pointer. Call it before the first walk. Returns 0 or -ENOMEM. */
+/* Sets the source of call-frame information for code that processes make at run time; borrowed.
+ * Without it, such code is walked by frame pointer. Call it before the first walk. Returns 0 or
+ * -ENOMEM. */
 int unwinder__set_jit(struct unwinder *, struct jit *);
 /* Sets how code of managed runtimes is walked. Call it before the first walk. */
 void unwinder__set_managed(struct unwinder *, const struct managed_code *);
@@ -24,10 +25,10 @@ void unwinder__set_managed(struct unwinder *, const struct managed_code *);
 void unwinder__free(struct unwinder *);
 
 /*
- * Walks the stack of a sample of `process`. Never fails: trace->status says how far it came, and
- * trace->cnt is at least 1. Uses the fast walk where tables are loaded (cfi/tablestore.h). Uses
- * libdw, and keeps its rules, where a table is not loaded yet or has no packed rule. May block on
- * disk to read the file.
+ * Walks the stack of a sample of `process`. Never fails: trace->status has the reason why the walk
+ * ended, and trace->cnt is at least 1. Uses the fast walk where tables are loaded
+ * (cfi/tablestore.h). Uses libdw, and keeps its rules, where a table is not loaded yet or has no
+ * packed rule. May block on disk to read the file.
  */
 void unwinder__walk(struct unwinder *, const struct process *, const struct sample *,
 		    struct trace *);

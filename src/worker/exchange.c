@@ -14,7 +14,7 @@
 #define LOOK_MS	   100		  /* interval at which progress is checked */
 #define STILL_NS   3000000000ull  /* a worker that used no CPU time for this long is late */
 #define LATE_NS	   60000000000ull /* a worker with a request of this age is late */
-#define WANTED_MAX 16		  /* files that a worker may ask for during one request */
+#define WANTED_MAX 16		  /* files that a worker may request during one request */
 
 uint64_t worker__cpu_ns(const struct worker *w)
 {

@@ -15,7 +15,7 @@
 struct definition {
 	char name[NAME_SZ]; /* in lower case */
 	char *statement;
-	bool is_made;
+	bool is_made; /* also while it is being made */
 	UT_hash_handle hh;
 };
 
@@ -47,8 +47,8 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the word from `at` to `end` is part of a path or a longer literal, or a literal that
- * something is compared with: kind = 'rss'. Reads back to `begin` at most. */
+/* Returns true if the word from `at` to `end` is part of a path or of a longer literal, or if it is
+ * a literal on the right side of a comparison: kind = 'rss'. Reads back to `begin` at most. */
 static bool word__is_value(const char *begin, const char *at, const char *end)
 {
 	const char *before = at;
@@ -62,8 +62,8 @@ static bool word__is_value(const char *begin, const char *at, const char *end)
 	return *end != '\'' || (before > begin && before[-1] == '=');
 }
 
-/* Copies the next word of a text in lower case. Returns what follows it; NULL: there is none. An
- * empty word is no name: a value, or too long. */
+/* Copies the next word of a text in lower case; an empty one if the word is no name, because it is
+ * a value or too long. Returns the text after the word, or NULL if there is no word. */
 static const char *word__next(const char *text, char word[NAME_SZ])
 {
 	const char *at = text;
@@ -80,7 +80,7 @@ static const char *word__next(const char *text, char word[NAME_SZ])
 	return at + sz;
 }
 
-/* Goes over a word if it is the next one. */
+/* Skips the next word if it is the expected one. Returns whether it is. */
 static bool word__skip(const char **text, const char *expected)
 {
 	char word[NAME_SZ];
@@ -138,10 +138,13 @@ int definitions__keep(struct definitions *d, const char *statement)
 {
 	char name[NAME_SZ], *copy;
 	enum defines defines = definition__read(statement, name);
-	struct definition *one = defines == DEFINES_NOTHING ? NULL : definitions__find(d, name);
+	struct definition *one;
 
-	if (defines == DEFINES_NOTHING || (one && defines == DEFINES_IF_MISSING))
-		return defines != DEFINES_NOTHING;
+	if (defines == DEFINES_NOTHING)
+		return 0;
+	one = definitions__find(d, name);
+	if (one && defines == DEFINES_IF_MISSING)
+		return 1;
 	copy = strdup(statement);
 	if (copy && !one)
 		one = definitions__add(d, name);
@@ -155,7 +158,7 @@ int definitions__keep(struct definitions *d, const char *statement)
 	return 1;
 }
 
-/* DuckDB binds what a definition mentions when it is created, so that must exist. */
+/* Makes a definition, and first those that it mentions: DuckDB binds these when it creates it. */
 static int definition__make(struct definitions *d, struct definition *one, definitions_fn fn,
 			    void *arg)
 {
@@ -169,7 +172,7 @@ static int definition__make(struct definitions *d, struct definition *one, defin
 	return err;
 }
 
-/* Words with which a statement asks what there is. */
+/* Words of statements that list what exists. */
 static const char *const listings[] = { "show",		  "describe",	      "duckdb_views",
 					"duckdb_columns", "duckdb_functions", "information_schema",
 					"sqlite_master",  "pg_views" };

@@ -34,7 +34,7 @@ int merge_plan__make(struct merge_plan *, struct merge_inputs *, struct merge_le
 		     enum fleet_table);
 void merge_plan__free(struct merge_plan *);
 
-/* Takes the next unit, without inputs that the ledger has by now. Returns false if there is none.
+/* Takes the next unit, without inputs that the ledger already has. Returns false if there is none.
  */
 bool merge_plan__next(struct merge_plan *, struct merge_ledger *, struct merge_unit *);
 

@@ -38,7 +38,7 @@ int flame__limit(const struct web_request *, size_t *limit, struct answer *);
 /* Appends a flame graph to a buffer. Must hold the model's lock. Returns 0 or -ENOMEM. */
 typedef int flame_show_fn(const struct flame *, const struct metric_shape *, struct buf *out);
 
-/* Makes the flame graph that a request asks for, and shows it in a form of its own. Returns 0 or
+/* Makes the flame graph of a request, and shows it in a form of its own. Returns 0 or
  * -errno, with the answer's error. */
 int flame__draw(struct web_request *, flame_show_fn *, struct answer *);
 
