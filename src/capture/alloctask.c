@@ -30,7 +30,7 @@ int alloc_task__find(struct workers *w, const struct elf_file *f, struct alloc_f
 
 	if (!w)
 		return alloc_functions__find(f, out);
-	err = workers__ask(w, &request, &answer, &sz);
+	err = workers__request(w, &request, &answer, &sz);
 	if (!err)
 		memcpy(out, answer, sz);
 	free(answer);

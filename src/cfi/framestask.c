@@ -55,8 +55,8 @@ static bool frames_are_sound(const void *answer, size_t sz, void *arg)
 	return f;
 }
 
-struct elf_file *frames_task__ask(struct workers *w, const struct elf_file *file,
-				  enum frames_source source)
+struct elf_file *frames_task__request(struct workers *w, const struct elf_file *file,
+				      enum frames_source source)
 {
 	const struct frames_question question = { .file = remote_file__of(file),
 						  .separate = source == FRAMES_SEPARATE };
@@ -73,7 +73,7 @@ struct elf_file *frames_task__ask(struct workers *w, const struct elf_file *file
 	struct elf_file *f;
 	void *answer;
 	size_t sz;
-	int err = workers__ask(w, &request, &answer, &sz);
+	int err = workers__request(w, &request, &answer, &sz);
 
 	if (err)
 		return errno = -err, NULL;

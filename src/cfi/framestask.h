@@ -14,7 +14,8 @@ enum frames_source { FRAMES_OWN, FRAMES_SEPARATE };
  * file, or of its separate debug file. The contents are unchecked. The caller puts it. Returns NULL
  * and sets errno: ENOENT if there is none, or an error for which workers__failed() is true.
  */
-struct elf_file *frames_task__ask(struct workers *, const struct elf_file *, enum frames_source);
+struct elf_file *frames_task__request(struct workers *, const struct elf_file *,
+				      enum frames_source);
 
 /* Returns whether the file has call-frame information that must be decompressed. */
 bool frames_task__is_compressed(const struct elf_file *);

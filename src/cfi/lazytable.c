@@ -283,14 +283,14 @@ static int find_fde(struct lazytable_question *q, uint64_t at, struct cfi_fde *f
 	q->section = (struct cfi_section){ bytes, sz, frames->vaddr + at, true };
 	q->frames = (struct cfi_reader){ &q->section, sizeof(head.sz) - (uint64_t)head.distance,
 					 q->cie->cie, true };
-	at = q->frames
-		     .cie_at; /* the file may change: the FDE must refer to the CIE that was read */
+	/* the file may change: the FDE must refer to the CIE that was read */
+	at = q->frames.cie_at;
 	return cfi_reader__fde(&q->frames, 0, fde) && q->frames.cie_at == at ? 0 : -EINVAL;
 }
 
 /* Before the first FDE there are only overrides. */
-static int lazytable_ask_before(struct lazytable_question *q, struct table_rows *rows,
-				uint64_t first)
+static int lazytable_find_before(struct lazytable_question *q, struct table_rows *rows,
+				 uint64_t first)
 {
 	const struct table_source *s = &q->source;
 
@@ -311,7 +311,8 @@ static void lazytable_fit(struct lazytable_question *q, uint64_t end, uint64_t n
 }
 
 /* Handles the last FDE that begins at or before the place, and the gap after it. */
-static int ask_fde(struct lazytable_question *q, struct table_rows *rows, const struct hdr_hit *hit)
+static int lazytable_find_in_fde(struct lazytable_question *q, struct table_rows *rows,
+				 const struct hdr_hit *hit)
 {
 	const struct hdr_entry *e = hit->entries;
 	uint64_t hdr = q->index->source.hdr.vaddr, next = 0;
@@ -344,7 +345,7 @@ static int ask_fde(struct lazytable_question *q, struct table_rows *rows, const 
 	return q->err;
 }
 
-static int lazytable_ask(struct lazytable_question *q, uint64_t vaddr)
+static int lazytable_find(struct lazytable_question *q, uint64_t vaddr)
 {
 	struct table_rows rows = { .source = &q->source, .set = lazytable_note, .arg = q };
 	uint64_t hdr = q->index->source.hdr.vaddr, first;
@@ -354,9 +355,9 @@ static int lazytable_ask(struct lazytable_question *q, uint64_t vaddr)
 	if (err)
 		return err;
 	if (!hit.before)
-		return ask_fde(q, &rows, &hit);
+		return lazytable_find_in_fde(q, &rows, &hit);
 	return table_rows__off(&q->source, hdr + (uint64_t)(int64_t)hit.entries[0].place, &first)
-		       ? lazytable_ask_before(q, &rows, first)
+		       ? lazytable_find_before(q, &rows, first)
 		       : -EINVAL;
 }
 
@@ -403,7 +404,7 @@ static int learn_marks(const struct lazytable_question *q)
  */
 
 /* Looks up the rule in the FDEs and the known overrides. */
-static int ask_anew(struct lazytable_question *q, uint64_t vaddr)
+static int lazytable_find_anew(struct lazytable_question *q, uint64_t vaddr)
 {
 	q->source.marks = q->index->marks;
 	q->source.mark_cnt = q->index->mark_cnt;
@@ -411,7 +412,7 @@ static int ask_anew(struct lazytable_question *q, uint64_t vaddr)
 	q->from = 0;
 	q->to = UINT64_MAX;
 	q->whole = q->gap = false;
-	return lazytable_ask(q, vaddr);
+	return lazytable_find(q, vaddr);
 }
 
 /* Returns whether overrides can change the result: the place is in a gap, or they may be in the
@@ -432,11 +433,11 @@ static int lazytable_find_rule(struct lazytable_question *q)
 
 	if (!find_vaddr(&q->source, q->query->off, &vaddr))
 		return -EINVAL;
-	err = ask_anew(q, vaddr);
+	err = lazytable_find_anew(q, vaddr);
 	if (err || !needs_marks(q, vaddr))
 		return err;
 	err = learn_marks(q);
-	return err ? err : ask_anew(q, vaddr);
+	return err ? err : lazytable_find_anew(q, vaddr);
 }
 
 int lazy_table__rule(struct lazy_table *x, const struct lazy_query *query, struct packed_rule *rule)

@@ -46,10 +46,10 @@ static int reading_note(struct libdwsource_reading *r, int err)
 }
 
 /* A worker decompresses frames, and opens separate debug data. */
-static int ask_frames(struct libdwsource_reading *r, struct elf_file *own,
-		      enum frames_source source)
+static int libdwsource_request_frames(struct libdwsource_reading *r, struct elf_file *own,
+				      enum frames_source source)
 {
-	struct elf_file *from = frames_task__ask(r->workers, own, source);
+	struct elf_file *from = frames_task__request(r->workers, own, source);
 	int err = from ? libdw_image__make(&r->frames, from, own) : -errno;
 
 	elf_file__put(from);
@@ -61,7 +61,7 @@ static int libdwsource_read_frames(struct libdwsource_reading *r, struct elf_fil
 	bool separate = r->part == LIBDW_SEPARATE;
 
 	if (r->workers && (separate || frames_task__is_compressed(own)))
-		return ask_frames(r, own, separate ? FRAMES_SEPARATE : FRAMES_OWN);
+		return libdwsource_request_frames(r, own, separate ? FRAMES_SEPARATE : FRAMES_OWN);
 	if (separate)
 		return libdw_image__make_separate(&r->frames, own);
 	return libdw_image__make(&r->frames, own, own);
@@ -232,7 +232,7 @@ static bool has_no_separate(const struct libdw_source *d)
 }
 
 /* Without memory or descriptors the part counts as read and empty. */
-static void libdwsource_ask(struct libdw_source *d, enum libdw_part part)
+static void libdwsource_request(struct libdw_source *d, enum libdw_part part)
 {
 	bool none = (part == LIBDW_SEPARATE && has_no_separate(d)) ||
 		    (part == LIBDW_CODE && !code_rows__may_be(d->file));
@@ -276,13 +276,13 @@ bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
 	if (d->file->fd < 0)
 		take_from_memory(d);
 	else if (!d->asked[part])
-		libdwsource_ask(d, part);
+		libdwsource_request(d, part);
 	d->awaits |= !d->read[part];
 	return d->read[part];
 }
 
 /* Returns false without memory or descriptors, as if there were no code. */
-static bool libdwsource_ask_text(struct libdw_source *d, uint64_t vaddr)
+static bool libdwsource_request_text(struct libdw_source *d, uint64_t vaddr)
 {
 	struct libdwsource_reading *r = reading__new(d, LIBDW_PART_CNT);
 
@@ -320,7 +320,7 @@ const struct elf_code *libdw_source__code(struct libdw_source *d, uint64_t vaddr
 	now = elf_code__at(d->file, vaddr);
 	if (libdwsource_read_text(d, &now))
 		return libdwsource_text_put(d, &now);
-	if (!d->text_asked && !libdwsource_ask_text(d, vaddr))
+	if (!d->text_asked && !libdwsource_request_text(d, vaddr))
 		return NULL;
 	found = libdwsource_text_slot(d, vaddr); /* a job may have read it meanwhile */
 	d->awaits |= !found->vaddr;

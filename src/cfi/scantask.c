@@ -110,7 +110,7 @@ static int scan_open_debug(const void *what, size_t sz, void *result)
 	return debug_file__find_wanted(what, sz, (void *)r->file);
 }
 
-static int scan_ask(struct workers *w, struct scan_result *r)
+static int scan_request_rows(struct workers *w, struct scan_result *r)
 {
 	const struct scan_question question = { remote_file__of(r->file),
 						r->rows ? SCAN_ROWS : SCAN_OVERRIDES };
@@ -127,7 +127,7 @@ static int scan_ask(struct workers *w, struct scan_result *r)
 						.arg = r };
 	void *answer;
 	size_t sz;
-	int err = workers__ask(w, &request, &answer, &sz);
+	int err = workers__request(w, &request, &answer, &sz);
 
 	free(answer);
 	return err;
@@ -139,7 +139,7 @@ int scan_task__rows(struct workers *w, struct elf_file *f, struct code_rows *out
 
 	*out = (struct code_rows){ 0 };
 	if (w)
-		return scan_ask(w, &r);
+		return scan_request_rows(w, &r);
 	code_rows__make(out, f);
 	return 0;
 }
@@ -151,7 +151,7 @@ int scan_task__overrides(struct workers *w, const struct elf_file *f, struct ove
 
 	*out = (struct overrides){ 0 };
 	if (w && f->machine && gopclntab__section(f, &table))
-		return scan_ask(w, &r);
+		return scan_request_rows(w, &r);
 	overrides__find(out, f);
 	return 0;
 }

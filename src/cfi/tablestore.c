@@ -111,7 +111,7 @@ static void tablestore_make_there(struct making *m)
 		is_cached(m, f) ? table_cache__load(m->cache, &f->build_id) : NULL;
 	struct table_request request = { f, cached, m->whole };
 	struct cfi_table *table = NULL;
-	int err = cached || m->whole ? table_task__ask(m->workers, &request, &table) : -ENOENT;
+	int err = cached || m->whole ? table_task__request(m->workers, &request, &table) : -ENOENT;
 
 	m->failed = workers__failed(err);
 	m->job.late = err == -ETIMEDOUT;
@@ -285,7 +285,7 @@ static void tablestore_submit(struct table_store *t, struct elf_file *file, bool
 	jobs__submit(t->jobs, &m->job);
 }
 
-static void tablestore_ask_for_table(struct table_store *t, struct elf_file *file)
+static void tablestore_request_table(struct table_store *t, struct elf_file *file)
 {
 	struct tablestore_slot *slot = file->slots[ELF_SLOT_TABLE].data;
 
@@ -295,27 +295,27 @@ static void tablestore_ask_for_table(struct table_store *t, struct elf_file *fil
 }
 
 /* Requests the table again, some time after a worker failed. */
-static void ask_once_more(struct table_store *t, struct elf_file *file,
-			  struct tablestore_slot *slot)
+static void tablestore_retry(struct table_store *t, struct elf_file *file,
+			     struct tablestore_slot *slot)
 {
 	if (!slot->retry_ns || monotonic__ns() < slot->retry_ns)
 		return;
 	slot->retry_ns = 0;
 	slot->asked = false;
-	tablestore_ask_for_table(t, file);
+	tablestore_request_table(t, file);
 }
 
-static void tablestore_meet(struct table_store *t, struct elf_file *file,
-			    struct tablestore_slot *slot)
+static void tablestore_begin(struct table_store *t, struct elf_file *file,
+			     struct tablestore_slot *slot)
 {
 	tablestore_make_index(t, file, slot);
 	if (!slot->index)
-		tablestore_ask_for_table(t, file);
+		tablestore_request_table(t, file);
 	else if (t->cache && file->trusted)
 		tablestore_submit(t, file, false);
 }
 
-const struct table_slot *table_store__ask(struct table_store *t, struct elf_file *file)
+const struct table_slot *table_store__attach(struct table_store *t, struct elf_file *file)
 {
 	struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
 	struct tablestore_slot *slot = calloc(1, sizeof(*slot));
@@ -330,7 +330,7 @@ const struct table_slot *table_store__ask(struct table_store *t, struct elf_file
 	if (file->fd < 0) /* the vdso: small, and cannot be opened again */
 		tablestore_adopt(t, file, cfi_table__of_file(file), false);
 	else
-		tablestore_meet(t, file, slot);
+		tablestore_begin(t, file, slot);
 	return &slot->seen;
 }
 
@@ -344,16 +344,16 @@ bool table_store__rule(struct table_store *t, struct elf_file *file, uint64_t of
 		*rule = cfi_table__at(slot->seen.table, off);
 		return true;
 	}
-	ask_once_more(t, file, slot);
+	tablestore_retry(t, file, slot);
 	if (!slot->index)
 		return false;
 	if (lazy_table__rule(slot->index, &query, rule)) {
 		slot__drop_index(slot);
-		tablestore_ask_for_table(t, file);
+		tablestore_request_table(t, file);
 		return false;
 	}
 	if (++slot->answers == lazy_table__worth(slot->index))
-		tablestore_ask_for_table(t, file);
+		tablestore_request_table(t, file);
 	return true;
 }
 

@@ -27,16 +27,16 @@ struct table_slot {
 };
 
 /* Called for the first look-up in a file. Returns NULL if memory is short. */
-const struct table_slot *table_store__ask(struct table_store *, struct elf_file *);
+const struct table_slot *table_store__attach(struct table_store *, struct elf_file *);
 
 static inline const struct table_slot *table_store__of(struct table_store *t, struct elf_file *file)
 {
 	const struct elf_attachment *a = &file->slots[ELF_SLOT_TABLE];
 
-	return __builtin_expect(a->data != NULL, 1) ? a->data : table_store__ask(t, file);
+	return __builtin_expect(a->data != NULL, 1) ? a->data : table_store__attach(t, file);
 }
 
-/* Looks up the rule at an offset of a file after table_store__ask(). Returns false if there is
+/* Looks up the rule at an offset of a file after table_store__attach(). Returns false if there is
  * none, or none yet. */
 bool table_store__rule(struct table_store *, struct elf_file *, uint64_t off, struct packed_rule *);
 

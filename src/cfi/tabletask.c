@@ -38,7 +38,7 @@ static int table_open_debug(const void *what, size_t sz, void *arg)
 	return debug_file__find_wanted(what, sz, (void *)r->file);
 }
 
-int table_task__ask(struct workers *w, const struct table_request *r, struct cfi_table **table)
+int table_task__request(struct workers *w, const struct table_request *r, struct cfi_table **table)
 {
 	const struct table_question question = { .file = remote_file__of(r->file),
 						 .digest = r->cached ? r->cached->digest : 0,
@@ -56,7 +56,7 @@ int table_task__ask(struct workers *w, const struct table_request *r, struct cfi
 						.arg = (void *)r };
 	void *answer;
 	size_t sz;
-	int err = workers__ask(w, &request, &answer, &sz);
+	int err = workers__request(w, &request, &answer, &sz);
 
 	*table = answer;
 	return err;

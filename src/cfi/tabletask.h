@@ -18,7 +18,7 @@ struct table_request {
  * table belongs to the file. Returns an error of cfi_table__of_file(), -ENOENT also if nothing was
  * to be built, or an error for which workers__failed() is true.
  */
-int table_task__ask(struct workers *, const struct table_request *, struct cfi_table **table);
+int table_task__request(struct workers *, const struct table_request *, struct cfi_table **table);
 
 /* The function for TASK_TABLE, in a worker. */
 int table_task__run(struct task *);

@@ -175,7 +175,7 @@ static void trigger_done(struct job *job)
 	free(j);
 }
 
-static void trigger_ask(struct trigger *t, uint64_t now_ns)
+static void trigger_measure(struct trigger *t, uint64_t now_ns)
 {
 	bool memory = trigger_wants(t, CONDITION_MEMORY);
 	struct trigger_job *j;
@@ -199,7 +199,7 @@ bool trigger__tick(struct trigger *t, struct session *s, uint64_t now_ns)
 	uint64_t slow_ns;
 	bool fired;
 
-	trigger_ask(t, now_ns);
+	trigger_measure(t, now_ns);
 	slow_ns = session__take_slow_span(s);
 	if (slow_ns)
 		log__info("--when: a span took %.3f s", (double)slow_ns / 1e9);

@@ -65,8 +65,8 @@ static bool address_question_fill(struct address_question *q, const struct symbo
 }
 
 /* Sets `cnt` values. Returns false, with zeros, if there is no answer. */
-static bool addresstask_ask(struct symbol_search *s, const struct elf_file *f,
-			    struct address_question *q, uint64_t *values)
+static bool addresstask_request(struct symbol_search *s, const struct elf_file *f,
+				struct address_question *q, uint64_t *values)
 {
 	struct address_values to = { q->left, q->value_cnt, values };
 	const struct worker_request request = { .kind = TASK_ADDRESSES,
@@ -80,7 +80,7 @@ static bool addresstask_ask(struct symbol_search *s, const struct elf_file *f,
 						.arg = &to };
 	void *answer;
 	size_t sz;
-	int err = workers__ask(s->workers, &request, &answer, &sz);
+	int err = workers__request(s->workers, &request, &answer, &sz);
 
 	free(answer);
 	s->failed |= workers__failed(err);
@@ -98,8 +98,9 @@ uint64_t address_task__find(struct symbol_search *s, const struct elf_file *f,
 	if (!s->workers)
 		return elf_symbol__find_all(f, names, found, &s->left);
 	memset(found, 0, names->cnt * sizeof(*found));
-	return address_question_fill(&q, s, f, names) && addresstask_ask(s, f, &q, found) ? found[0]
-											  : 0;
+	return address_question_fill(&q, s, f, names) && addresstask_request(s, f, &q, found)
+		       ? found[0]
+		       : 0;
 }
 
 bool address_task__code(struct symbol_search *s, const struct elf_file *f, const char *name,
@@ -115,7 +116,7 @@ bool address_task__code(struct symbol_search *s, const struct elf_file *f, const
 		return false;
 	q.code = true;
 	q.value_cnt = CODE_VALUES;
-	if (!addresstask_ask(s, f, &q, values))
+	if (!addresstask_request(s, f, &q, values))
 		return false;
 	*code = (struct elf_symbol_code){ values[0], values[1] };
 	return code->start < code->end;

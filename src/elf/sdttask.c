@@ -116,7 +116,7 @@ static bool sdt_answer_is_sound(const void *answer, size_t sz, void *arg)
 	return sdt_block__is_sound(answer, sz);
 }
 
-static int sdt_ask(struct workers *w, const struct elf_file *f, void **block)
+static int sdt_request(struct workers *w, const struct elf_file *f, void **block)
 {
 	const struct remote_file question = remote_file__of(f);
 	const struct worker_request request = { .kind = TASK_NOTES,
@@ -129,7 +129,7 @@ static int sdt_ask(struct workers *w, const struct elf_file *f, void **block)
 						.check = sdt_answer_is_sound };
 	size_t sz;
 
-	return workers__ask(w, &request, block, &sz);
+	return workers__request(w, &request, block, &sz);
 }
 
 int sdt_task__each(struct workers *w, const struct elf_file *f, sdt_fn fn, void *arg)
@@ -139,7 +139,7 @@ int sdt_task__each(struct workers *w, const struct elf_file *f, sdt_fn fn, void 
 	int err = 0;
 
 	if (!kept->data) {
-		err = w ? sdt_ask(w, f, &kept->data) : sdt_block_make(f, &own);
+		err = w ? sdt_request(w, f, &kept->data) : sdt_block_make(f, &own);
 		kept->data = w ? kept->data : own.data;
 		kept->free = free;
 	}

@@ -47,8 +47,8 @@ static uint64_t code_file_owner(const struct code_file *f)
 	return worker_owner(st.st_dev, st.st_uid);
 }
 
-static int code_file_ask(const struct code_file *f, const struct code_question *q,
-			 struct code_list *list, struct code_progress *at)
+static int code_file_request(const struct code_file *f, const struct code_question *q,
+			     struct code_list *list, struct code_progress *at)
 {
 	struct code_check check = { q->at.off, q->end };
 	char name[64];
@@ -66,7 +66,7 @@ static int code_file_ask(const struct code_file *f, const struct code_question *
 	int err;
 
 	snprintf(name, sizeof(name), "%s of process %u", formats[f->format].name, f->tgid);
-	err = workers__ask(f->workers, &request, &answer, &sz);
+	err = workers__request(f->workers, &request, &answer, &sz);
 	if (err)
 		return err;
 	*list = code_list__of_block(answer);
@@ -86,7 +86,7 @@ int code_task__read(const struct code_file *f, struct code_progress *at, struct 
 
 	*list = (struct code_list){ 0 };
 	if (f->workers)
-		err = code_file_ask(f, &q, list, at);
+		err = code_file_request(f, &q, list, at);
 	else
 		err = formats[f->format].read(at, &part, list);
 	*more = !err && (code_list__is_full(list) || at->off - from >= part_sz);

@@ -29,7 +29,7 @@ static struct gdb_list *gdblisttask_ask(const struct gdb_list_source *s, size_t 
 	fstat(s->mem, &st);
 	request.owner = worker_owner(st.st_dev, st.st_uid);
 	snprintf(name, sizeof(name), "the list for gdb of process %u", s->tgid);
-	err = workers__ask(s->workers, &request, &answer, sz);
+	err = workers__request(s->workers, &request, &answer, sz);
 	errno = -err;
 	return answer;
 }

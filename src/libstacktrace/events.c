@@ -8,7 +8,7 @@
 
 /* Applies the record to the tables of process `pid`, stamped with the present time. Returns 0, or
  * -EINVAL if `pid` is not positive. */
-static int events_tell(stacktrace_tracker *t, struct record *r, pid_t pid)
+static int events_apply(stacktrace_tracker *t, struct record *r, pid_t pid)
 {
 	if (pid <= 0)
 		return -EINVAL;
@@ -40,7 +40,7 @@ API int stacktrace_map(stacktrace_tracker *t, pid_t pid, const struct stacktrace
 			m->build_id_size < BUILD_ID_MAX ? (uint8_t)m->build_id_size : BUILD_ID_MAX;
 	if (m->build_id)
 		memcpy(r.mmap.build_id.bytes, m->build_id, r.mmap.build_id.sz);
-	return events_tell(t, &r, pid);
+	return events_apply(t, &r, pid);
 }
 
 API int stacktrace_fork(stacktrace_tracker *t, pid_t parent, pid_t child)
@@ -50,21 +50,21 @@ API int stacktrace_fork(stacktrace_tracker *t, pid_t parent, pid_t child)
 	if (parent <= 0 || parent == child)
 		return -EINVAL;
 	r.fork.parent_tgid = r.fork.parent_tid = (uint32_t)parent;
-	return events_tell(t, &r, child);
+	return events_apply(t, &r, child);
 }
 
 API int stacktrace_exec(stacktrace_tracker *t, pid_t pid)
 {
 	struct record r = { .type = RECORD_COMM, .comm = { "", true } };
 
-	return events_tell(t, &r, pid);
+	return events_apply(t, &r, pid);
 }
 
 API int stacktrace_exit(stacktrace_tracker *t, pid_t pid)
 {
 	struct record r = { .type = RECORD_EXIT };
 
-	return events_tell(t, &r, pid);
+	return events_apply(t, &r, pid);
 }
 
 API int stacktrace_overlay(stacktrace_tracker *t, pid_t pid, const char *at, const char *from)

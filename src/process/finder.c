@@ -55,7 +55,7 @@ int finder__by_build_id(struct finder *f, const struct build_id *id, size_t nth)
 	return handle__open(path);
 }
 
-void finder__ask(struct finder *f, const struct build_id *id)
+void finder__request_download(struct finder *f, const struct build_id *id)
 {
 	if (f->downloads)
 		downloads__request(f->downloads, id);

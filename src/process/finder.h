@@ -38,7 +38,7 @@ int finder__by_build_id(struct finder *, const struct build_id *, size_t nth);
  * Requests a download. Call it if no place has the file; the downloaded file then appears in one
  * of these places.
  */
-void finder__ask(struct finder *, const struct build_id *);
+void finder__request_download(struct finder *, const struct build_id *);
 size_t finder__found(const struct finder *); /* number of completed downloads */
 bool finder__wait(struct finder *, uint64_t max_ns);
 void finder__stats(struct finder *, struct download_stats *);

@@ -27,7 +27,7 @@ bool process__named(struct process *p)
 {
 	if (!p->exe)
 		return true;
-	if (!open_job__ask(p->exe))
+	if (!open_job__start(p->exe))
 		return false;
 	if (p->exe->file)
 		p->build_id = p->exe->file->build_id;

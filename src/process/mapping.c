@@ -33,5 +33,5 @@ bool mapping__settle(struct mapping *m)
 
 bool mapping__open(struct mapping *m)
 {
-	return !m->opening || (open_job__ask(m->opening) && mapping__settle(m));
+	return !m->opening || (open_job__start(m->opening) && mapping__settle(m));
 }

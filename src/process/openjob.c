@@ -214,7 +214,7 @@ static void open_now(struct open_job *o)
 	openjob_finish(o);
 }
 
-bool open_job__ask(struct open_job *o)
+bool open_job__start(struct open_job *o)
 {
 	struct open_jobs *s = o->set;
 
@@ -391,7 +391,7 @@ struct open_job *open_job__new(struct open_jobs *s, const struct open_request *r
 		return NULL;
 	if (st)
 		openjob_hold(o, r);
-	if (has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_asked(&s->places))
-		open_job__ask(o);
+	if (has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_queried(&s->places))
+		open_job__start(o);
 	return o;
 }

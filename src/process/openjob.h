@@ -70,10 +70,8 @@ struct open_jobs {
  */
 struct open_job *open_job__new(struct open_jobs *, const struct open_request *,
 			       const struct stat *st);
-/*
- * Starts the opening if necessary. Returns true if it is done. Without jobs it is done at once.
- */
-bool open_job__ask(struct open_job *);
+/* Starts the opening if necessary. Returns true if it is done. Without jobs it is done at once. */
+bool open_job__start(struct open_job *);
 /* Sets the overlays of the process. Has no effect once the opening has started. */
 void open_job__overlay(struct open_job *, struct overlays *);
 /*

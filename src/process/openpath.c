@@ -44,7 +44,7 @@ static bool is_vague(const struct record_mmap *m)
 
 /* Returns true if the process may be queried. If another process may have this id now, only files
  * that can be told apart are taken from it. */
-static bool asks_process(const struct open_request *r)
+static bool may_query_process(const struct open_request *r)
 {
 	return r->places->proc >= 0 && !(r->places->past && is_vague(r->map));
 }
@@ -53,7 +53,7 @@ static int by_mapped_inode(const struct open_request *r, size_t nth)
 {
 	int fd;
 
-	if (nth > 0 || !asks_process(r))
+	if (nth > 0 || !may_query_process(r))
 		return -ERANGE;
 	if (!r->handle)
 		return open_request__handle(r);
@@ -70,7 +70,7 @@ static int by_sysroot(const struct open_request *r, size_t nth)
 
 /* Returns true if paths may be tried. A held handle is the file itself; a path could lead to a
  * device that hangs and has another lane than the job. */
-static bool asks_path(const struct open_request *r)
+static bool may_try_path(const struct open_request *r)
 {
 	return !r->handle && openpath_is_path(r);
 }
@@ -80,7 +80,7 @@ static int by_process_root(const struct open_request *r, size_t nth)
 	char name[32];
 	int root, fd;
 
-	if (nth > 0 || !asks_process(r) || !asks_path(r))
+	if (nth > 0 || !may_query_process(r) || !may_try_path(r))
 		return -ERANGE;
 	snprintf(name, sizeof(name), "%u/root", r->tgid);
 	root = openat(r->places->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -93,12 +93,12 @@ static int by_process_root(const struct open_request *r, size_t nth)
 
 static int by_overlay(const struct open_request *r, size_t nth)
 {
-	return asks_path(r) ? overlays__open(r->overlays, r->path, nth) : -ERANGE;
+	return may_try_path(r) ? overlays__open(r->overlays, r->path, nth) : -ERANGE;
 }
 
 static int by_host_path(const struct open_request *r, size_t nth)
 {
-	return nth > 0 || !asks_path(r) ? -ERANGE : handle__open(r->path);
+	return nth > 0 || !may_try_path(r) ? -ERANGE : handle__open(r->path);
 }
 
 static int by_build_id(const struct open_request *r, size_t nth)
@@ -271,7 +271,7 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
 {
 	struct mmquery query = mmquery_of(r);
 
-	*there = may_be_asked(r->places) &&
+	*there = may_be_queried(r->places) &&
 		 mmquery__stat(&query, r->map->start, r->map->len, st) == 0 &&
 		 (!r->places->told || may_be(r, st));
 	return *there ? elf_cache__find(c, st, expected_with(r, st)) : (errno = ENOENT, NULL);
@@ -350,7 +350,7 @@ static struct elf_file *try_ways(struct elf_cache *c, const struct open_request 
 	if (!f)
 		f = elf_cache__by_build_id(c, &r->map->build_id);
 	if (!f && r->places->finder)
-		finder__ask(r->places->finder, &r->map->build_id);
+		finder__request_download(r->places->finder, &r->map->build_id);
 	return f;
 }
 

@@ -24,7 +24,7 @@ struct file_places {
 
 /* Returns true if the process may be queried: most processes still exist and have their mappings.
  */
-static inline bool may_be_asked(const struct file_places *p)
+static inline bool may_be_queried(const struct file_places *p)
 {
 	return p->proc >= 0 && !p->past;
 }

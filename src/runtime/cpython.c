@@ -206,8 +206,8 @@ static void cpython_print_version(uint32_t version, char *text, size_t sz)
  */
 
 /* Votes for the place of a thread's state by all threads of an interpreter. */
-static void ask_threads(struct remote *r, const struct runtime_layout *l, uint64_t interpreter,
-			struct thread_slot *slot)
+static void vote_by_threads(struct remote *r, const struct runtime_layout *l, uint64_t interpreter,
+			    struct thread_slot *slot)
 {
 	uint64_t thread = remote__u64(r, interpreter + l->at[AT_INTERP_THREADS]);
 
@@ -224,7 +224,7 @@ static int cpython_find_slot(struct remote *r, const struct runtime_layout *l, u
 	struct thread_slot slot = { 0 };
 
 	for (size_t i = 0; interpreter && !r->err && i < INTERPRETERS_MAX; i++) {
-		ask_threads(r, l, interpreter, &slot);
+		vote_by_threads(r, l, interpreter, &slot);
 		interpreter = remote__u64(r, interpreter + l->at[AT_INTERP_NEXT]);
 	}
 	return thread_slot__place(&slot, r, c);

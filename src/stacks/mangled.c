@@ -92,8 +92,8 @@ static bool mangled_frame_name(struct mangled_frames *m, struct stack_frame *f)
 }
 
 /* Names the frame, and others of the owner with it. */
-static void mangled_frames_ask(struct mangled_names *names, struct stack_job *const *jobs,
-			       size_t cnt, struct stack_frame *first)
+static void mangled_frames_request(struct mangled_names *names, struct stack_job *const *jobs,
+				   size_t cnt, struct stack_frame *first)
 {
 	struct mangled_frames m = {
 		.names = names,
@@ -105,7 +105,7 @@ static void mangled_frames_ask(struct mangled_names *names, struct stack_job *co
 	names->batch.cnt = names->batch.sz = 0;
 	mangled_frames_each(&m, mangled_frame_collect);
 	if (m.asked_cnt &&
-	    name_task__ask(names->workers, &names->batch, m.owner, mangled_frames_set, &m))
+	    name_task__request(names->workers, &names->batch, m.owner, mangled_frames_set, &m))
 		mangled_frames_give_up(&m);
 	mangled_frames_each(&m, mangled_frame_name);
 	first->mangled = false; /* a name that fits no request */
@@ -116,7 +116,7 @@ void mangled_names__of_files(struct mangled_names *names, struct stack_job *cons
 	for (size_t j = 0; j < cnt; j++)
 		for (size_t i = 0; i < jobs[j]->cnt; i++)
 			if (jobs[j]->frames[i].mangled)
-				mangled_frames_ask(names, jobs, cnt, &jobs[j]->frames[i]);
+				mangled_frames_request(names, jobs, cnt, &jobs[j]->frames[i]);
 }
 
 bool mangled_names__has_any(const struct stack_job *j)
@@ -147,5 +147,5 @@ void mangled_names__of_process(struct mangled_names *names, uint32_t tgid, const
 	b->cnt = b->sz = 0;
 	symbol_name_plain(raw, out);
 	if (symbol_name_is_mangled(raw) && name_batch__add(b, raw))
-		name_task__ask(names->workers, b, owner, mangled_copy, out);
+		name_task__request(names->workers, b, owner, mangled_copy, out);
 }

@@ -86,7 +86,7 @@ static bool name_frame(struct symbolizer *s, struct stack_frame *f)
 	enum symbol_answer answer;
 
 	pthread_mutex_lock(&s->names);
-	answer = elf_file__ask_symbol(f->file, f->vaddr, s->jobs, &f->symbol);
+	answer = elf_file__symbol_now(f->file, f->vaddr, s->jobs, &f->symbol);
 	pthread_mutex_unlock(&s->names);
 	f->asked = answer != SYMBOL_READS;
 	f->mangled = answer == SYMBOL_MANGLED;

@@ -50,8 +50,8 @@ static bool names_are_sound(const void *answer, size_t sz, void *arg)
 	return at == end && cnt == b->cnt;
 }
 
-int name_task__ask(struct workers *w, const struct name_batch *b, struct name_owner owner,
-		   readable_name_fn fn, void *arg)
+int name_task__request(struct workers *w, const struct name_batch *b, struct name_owner owner,
+		       readable_name_fn fn, void *arg)
 {
 	const struct worker_request request = { .kind = TASK_NAMES,
 						.owner = owner.id,
@@ -66,7 +66,7 @@ int name_task__ask(struct workers *w, const struct name_batch *b, struct name_ow
 	const char *at, *end;
 	void *answer;
 	size_t sz;
-	int err = workers__ask(w, &request, &answer, &sz);
+	int err = workers__request(w, &request, &answer, &sz);
 
 	if (err)
 		return err;

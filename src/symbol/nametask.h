@@ -25,9 +25,9 @@ struct name_owner {
 /* Called for each name, in order, with its readable form; valid until it returns. */
 typedef void (*readable_name_fn)(const char *readable, void *arg);
 
-/* Reports the readable names, all or none. Returns 0, or an error of workers__ask(). */
-int name_task__ask(struct workers *, const struct name_batch *, struct name_owner,
-		   readable_name_fn fn, void *arg);
+/* Reports the readable names, all or none. Returns 0, or an error of workers__request(). */
+int name_task__request(struct workers *, const struct name_batch *, struct name_owner,
+		       readable_name_fn fn, void *arg);
 
 /* The function for TASK_NAMES, in a worker. */
 int name_task__run(struct task *);

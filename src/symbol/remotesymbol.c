@@ -11,7 +11,7 @@
 static bool remote_read(struct workers *w, struct elf_file *f)
 {
 	int err;
-	struct symtab *t = symtab_task__ask(w, f, &err);
+	struct symtab *t = symtab_task__request(w, f, &err);
 
 	if (!t)
 		t = symtab__empty();
@@ -39,8 +39,8 @@ static void remote_demangle(struct workers *w, struct elf_file *f, uint64_t vadd
 	char plain[SYMBOL_NAME_MAX];
 
 	if (!b || !name_batch__add(b, raw) ||
-	    name_task__ask(w, b, (struct name_owner){ remote_file__owner(f), f->path },
-			   remote_name_set, &name)) {
+	    name_task__request(w, b, (struct name_owner){ remote_file__owner(f), f->path },
+			       remote_name_set, &name)) {
 		symbol_name_plain(raw, plain);
 		elf_file__set_name(f, vaddr, plain);
 	}

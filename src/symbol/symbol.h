@@ -51,7 +51,7 @@ enum symbol_answer { SYMBOL_NONE, SYMBOL_NAMED, SYMBOL_READS, SYMBOL_MANGLED };
  * for a name that must be demangled first: call elf_file__set_name() with the readable form of
  * elf_file__mangled().
  */
-enum symbol_answer elf_file__ask_symbol(struct elf_file *, uint64_t vaddr, struct jobs *,
+enum symbol_answer elf_file__symbol_now(struct elf_file *, uint64_t vaddr, struct jobs *,
 					struct symbol *);
 /* Returns NULL if the function at `vaddr` has no mangled name, or has been named before. Valid as
  * long as its file if ELF_SLOT_SYMBOLS is pinned. */

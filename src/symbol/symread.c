@@ -74,7 +74,7 @@ static void symtab_read_work(struct job *j)
 	int err = 0;
 
 	if (r->workers)
-		r->table = symtab_task__ask(r->workers, &r->copy, &err);
+		r->table = symtab_task__request(r->workers, &r->copy, &err);
 	else
 		r->table = symtab__new(&r->copy);
 	j->late = err == -ETIMEDOUT;
@@ -149,7 +149,7 @@ static bool symtab_is_settled(struct elf_file *f, struct jobs *jobs)
 	return !r; /* without memory the file has no names for now */
 }
 
-enum symbol_answer elf_file__ask_symbol(struct elf_file *f, uint64_t vaddr, struct jobs *jobs,
+enum symbol_answer elf_file__symbol_now(struct elf_file *f, uint64_t vaddr, struct jobs *jobs,
 					struct symbol *symbol)
 {
 	bool readable;

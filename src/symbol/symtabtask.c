@@ -115,7 +115,7 @@ static bool symtab_check(const void *answer, size_t sz, void *arg)
 	return symtab_block__is_sound(answer, sz);
 }
 
-struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int *err)
+struct symtab *symtab_task__request(struct workers *w, const struct elf_file *f, int *err)
 {
 	const struct remote_file file = remote_file__of(f);
 	const struct worker_request request = { .kind = TASK_SYMBOLS,
@@ -133,7 +133,7 @@ struct symtab *symtab_task__ask(struct workers *w, const struct elf_file *f, int
 	void *block;
 	size_t sz;
 
-	*err = workers__ask(w, &request, &block, &sz);
+	*err = workers__request(w, &request, &block, &sz);
 	if (*err)
 		return NULL;
 	t = symtab__of_block(block, sz);

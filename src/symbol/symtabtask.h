@@ -8,7 +8,7 @@
 
 /* Like symtab__new(), but a worker reads the file. Uses its fd, path, build_id, trusted, owner and
  * dev. Sets `*err` to 0 or -errno; workers__failed() may be true. */
-struct symtab *symtab_task__ask(struct workers *, const struct elf_file *, int *err);
+struct symtab *symtab_task__request(struct workers *, const struct elf_file *, int *err);
 
 /* Returns the table in a block of `sz` bytes, of which it takes ownership if it is sound; else
  * NULL. */

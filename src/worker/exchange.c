@@ -112,8 +112,8 @@ static struct worker_result worker_result(const struct worker_request *r, const 
 	return result;
 }
 
-struct worker_result worker__ask(const struct worker *w, const struct worker_request *r,
-				 const atomic_bool *stopped, struct packet *p)
+struct worker_result worker__request(const struct worker *w, const struct worker_request *r,
+				     const atomic_bool *stopped, struct packet *p)
 {
 	struct message m = { .kind = MESSAGE_REQUEST, .value = r->kind };
 	struct worker_patience patience = worker__patience(r->late_ns);

@@ -41,8 +41,8 @@ struct worker_result {
 };
 
 /* Makes a request. `packet` is memory for messages. */
-struct worker_result worker__ask(const struct worker *, const struct worker_request *,
-				 const atomic_bool *stopped, struct packet *packet);
+struct worker_result worker__request(const struct worker *, const struct worker_request *,
+				     const atomic_bool *stopped, struct packet *packet);
 
 /* Returns the worker's CPU time in ns; 0 if it has ended. */
 uint64_t worker__cpu_ns(const struct worker *);

@@ -183,7 +183,7 @@ static _Noreturn void starter_leave(int socket, const task_fn functions[TASK_CNT
  */
 
 /* Receives the two first messages, which come in any order. */
-static int starter_meet(struct starter *s)
+static int starter_receive_first(struct starter *s)
 {
 	bool ready = false, started = false;
 	struct packet *p = malloc(sizeof(*p));
@@ -219,7 +219,7 @@ int starter__begin(struct starter *s, const task_fn functions[TASK_CNT])
 		starter_leave(sockets[1], functions);
 	close(sockets[1]);
 	s->socket = sockets[0];
-	err = child < 0 ? -errno : starter_meet(s);
+	err = child < 0 ? -errno : starter_receive_first(s);
 	if (child > 0)
 		waitpid(child, NULL, 0);
 	if (err)

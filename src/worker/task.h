@@ -33,7 +33,7 @@ struct task {
 	int answer_fd; /* or set to that of memfile__make(), which is then closed; -1: none */
 };
 
-/* Answers a request. Returns 0 or -errno, which becomes the result of workers__ask(). */
+/* Answers a request. Returns 0 or -errno, which becomes the result of workers__request(). */
 typedef int (*task_fn)(struct task *);
 
 /* Asks the program for another file. Returns its descriptor, or -errno. */

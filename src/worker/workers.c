@@ -60,7 +60,7 @@ static void workers_warn(struct workers *s, const char *path, const char *what)
 
 /* Receives a worker's first message. Returns 0, -EPERM (already logged) if it cannot be confined,
  * or -ECHILD if it has ended. */
-static int workers_meet(struct workers *s, struct worker *w)
+static int workers_receive_first(struct workers *s, struct worker *w)
 {
 	struct worker_patience patience = worker__patience(0);
 	struct packet *p = malloc(sizeof(*p));
@@ -95,7 +95,7 @@ static struct worker *workers_start_one(struct workers *s)
 	setsockopt(w->socket, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int));
 	w->inner = starter__start(&s->starter, sockets[1]);
 	close(sockets[1]);
-	err = w->inner < 0 ? w->inner : workers_meet(s, w);
+	err = w->inner < 0 ? w->inner : workers_receive_first(s, w);
 	if (!err) {
 		s->stats.started++;
 		return w;
@@ -267,7 +267,7 @@ static struct worker_result workers_try(struct workers *s, const struct worker_r
 		if (!w && errno != ECHILD)
 			break;
 		if (w) {
-			result = worker__ask(w, r, &s->stopped, p);
+			result = worker__request(w, r, &s->stopped, p);
 			workers_return(s, w, result.failed);
 		}
 		if (!result.failed)
@@ -278,7 +278,7 @@ static struct worker_result workers_try(struct workers *s, const struct worker_r
 	return result;
 }
 
-int workers__ask(struct workers *s, const struct worker_request *r, void **answer, size_t *sz)
+int workers__request(struct workers *s, const struct worker_request *r, void **answer, size_t *sz)
 {
 	struct worker_result result;
 	struct packet *p = malloc(sizeof(*p));

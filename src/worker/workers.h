@@ -37,7 +37,7 @@ void workers__stop(struct workers *);
  * long, -ETIME if it worked for too long, -ECHILD if workers died or gave wrong answers, or there
  * are none. Any thread may call it.
  */
-int workers__ask(struct workers *, const struct worker_request *, void **answer, size_t *sz);
+int workers__request(struct workers *, const struct worker_request *, void **answer, size_t *sz);
 
 /* Returns true if the error says that a worker failed, so that another try makes sense later. */
 static inline bool workers__failed(int err)

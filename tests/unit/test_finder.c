@@ -335,7 +335,7 @@ static void servers_are_asked_on_request(void **state)
 	unsetenv("DEBUGINFOD_URLS");
 	f = finder__new(&(struct finder_options){ .debuginfod = true });
 	assert_non_null(f);
-	finder__ask(f, &id);
+	finder__request_download(f, &id);
 	assert_true(finder__wait(f, 0));
 	assert_int_equal(finder__found(f), 0);
 	finder__free(f);

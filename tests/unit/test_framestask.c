@@ -82,7 +82,7 @@ static void a_worker_decompresses(void **state)
 	struct libdw_image image;
 
 	assert_true(frames_task__is_compressed(f));
-	got = frames_task__ask(w, f, FRAMES_OWN);
+	got = frames_task__request(w, f, FRAMES_OWN);
 	assert_non_null(got);
 	assert_false(frames_task__is_compressed(got));
 	assert_frames(got, *state);
@@ -101,13 +101,13 @@ static void a_worker_gets_the_debug_file(void **state)
 	GElf_Shdr shdr;
 
 	assert_false(section__named(f, ".debug_frame", &shdr));
-	got = frames_task__ask(w, f, FRAMES_SEPARATE);
+	got = frames_task__request(w, f, FRAMES_SEPARATE);
 	assert_non_null(got);
 	assert_frames(got, *state);
 	elf_file__put(got);
 	elf_file__put(f);
 	f = open_in(*state, "plain"); /* it has no other file */
-	assert_null(frames_task__ask(w, f, FRAMES_SEPARATE));
+	assert_null(frames_task__request(w, f, FRAMES_SEPARATE));
 	assert_int_equal(errno, ENOENT);
 	elf_file__put(f);
 	workers__put(w);
@@ -150,7 +150,7 @@ static void wrong_answers_are_refused(void **state)
 		struct elf_file *f = open_in(*state, "packed");
 		struct workers_stats stats;
 
-		assert_null(frames_task__ask(w, f, FRAMES_OWN));
+		assert_null(frames_task__request(w, f, FRAMES_OWN));
 		assert_int_equal(errno, ECHILD);
 		workers__stats(w, &stats);
 		assert_int_equal(stats.refused, 4);

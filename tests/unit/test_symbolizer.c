@@ -289,7 +289,7 @@ static void stacks_share_a_request(void **state)
 
 	if (!f)
 		skip_because("there is no %s", CPP);
-	elf_file__set_symtab(f, symtab_task__ask(r->workers, f, &err));
+	elf_file__set_symtab(f, symtab_task__request(r->workers, f, &err));
 	for (size_t j = 0; j < 3; j++) { /* two are the same */
 		jobs[j] = make_cpp_job(f, f->segments[1].vaddr + j / 2 * 40961);
 		find_mangled(jobs[j]);

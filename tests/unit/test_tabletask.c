@@ -29,7 +29,7 @@ static struct cfi_table *table_of(struct workers *w, const struct elf_file *f)
 	struct table_request r = { .file = f, .whole = true };
 	struct cfi_table *t;
 
-	assert_int_equal(table_task__ask(w, &r, &t), 0);
+	assert_int_equal(table_task__request(w, &r, &t), 0);
 	return t;
 }
 
@@ -43,10 +43,10 @@ static void a_table_is_the_same_from_a_worker(void **state)
 	assert_non_null(there);
 	assert_int_equal(here->sz, there->sz);
 	assert_memory_equal(here, there, here->sz);
-	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
+	assert_int_equal(table_task__request(*state, &cached, &none), 0);
 	assert_null(none);
 	here->digest++;
-	assert_int_equal(table_task__ask(*state, &cached, &none), 0);
+	assert_int_equal(table_task__request(*state, &cached, &none), 0);
 	assert_int_equal(none->digest, there->digest);
 	free(none);
 	free(here);
@@ -112,7 +112,7 @@ static void forged_tables_are_refused(void **state)
 		struct workers_stats stats;
 		struct cfi_table *t;
 
-		assert_int_equal(table_task__ask(w, &r, &t), -ECHILD);
+		assert_int_equal(table_task__request(w, &r, &t), -ECHILD);
 		assert_null(t);
 		workers__stats(w, &stats);
 		assert_int_equal(stats.refused, 4);

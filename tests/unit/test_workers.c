@@ -69,7 +69,7 @@ static int ask_for(struct workers *w, const char *what, uint64_t owner, void **a
 				    .open = open_hosts,
 				    .check = any_answer,
 				    .arg = wanted };
-	int err = workers__ask(w, &r, answer, sz);
+	int err = workers__request(w, &r, answer, sz);
 
 	close(fd);
 	return err;
@@ -335,7 +335,7 @@ static void *build_tables(void *arg)
 	while (!s->over) {
 		struct table_request r = { .file = s->file, .whole = true };
 		struct cfi_table *t;
-		int err = table_task__ask(s->workers, &r, &t);
+		int err = table_task__request(s->workers, &r, &t);
 
 		assert_true(err == 0 || err == -ECHILD);
 		if (err) {

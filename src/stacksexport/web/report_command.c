@@ -57,7 +57,7 @@ static void report_append_key(struct buf *data, const struct report_request *q)
 }
 
 /* Answers a request like the server. */
-static void report_ask(struct report_page *r, const struct report_request *q, struct answer *a)
+static void report_answer(struct report_page *r, const struct report_request *q, struct answer *a)
 {
 	struct web_request request = { .view = &r->view, .source = &r->view.sources[0] };
 
@@ -123,7 +123,7 @@ static int report_add(struct report_page *r, const struct report_request *q)
 	struct answer a;
 	int err;
 
-	report_ask(r, q, &a);
+	report_answer(r, q, &a);
 	err = report_answer_check(q, &a);
 	if (!err)
 		report_put(r, q, &a.json);
@@ -139,7 +139,7 @@ static int report_add_flame(struct report_page *r, const char *metric)
 	struct answer a;
 	bool fits;
 
-	report_ask(r, &sliced, &a);
+	report_answer(r, &sliced, &a);
 	fits = a.status == 200 && a.json.sz <= SLICED_MAX && report_put(r, &plain, &a.json);
 	report_answer_free(&a);
 	return fits ? 0 : report_add(r, &plain);
@@ -156,7 +156,7 @@ static int report_add_functions(struct report_page *r, const char *metric)
 
 	if (!r->by_total)
 		return report_add(r, &plain);
-	report_ask(r, &sorted, &a);
+	report_answer(r, &sorted, &a);
 	err = report_answer_check(&sorted, &a);
 	if (!err)
 		report_put(r, &plain, &a.json);
@@ -207,7 +207,7 @@ static int report_add_stacks(struct report_page *r, const struct report_request 
 	const char *at, *end;
 	int err;
 
-	report_ask(r, q, &a);
+	report_answer(r, q, &a);
 	err = report_answer_check(q, &a);
 	if (err)
 		a.json.sz = 0;
@@ -254,7 +254,7 @@ static int report_add_metrics(struct report_page *r)
 	struct answer recording;
 	int err = 0;
 
-	report_ask(r, &simple[0], &recording);
+	report_answer(r, &simple[0], &recording);
 	for (const struct metric *m = metrics; m->id && !err; m++)
 		if (recording.status == 200 && has_metric(&recording.json, m->id))
 			err = report_add_metric(r, m->id);

@@ -98,7 +98,7 @@ void running__end(struct running *r, struct running_task *t)
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool running__is_asked(struct running *r)
+bool running__has_request(struct running *r)
 {
 	bool is_asked;
 

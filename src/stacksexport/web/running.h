@@ -36,7 +36,7 @@ void running__begin(struct running *, struct running_task *);
 void running__end(struct running *, struct running_task *);
 
 /* Returns whether a request is being answered. */
-bool running__is_asked(struct running *);
+bool running__has_request(struct running *);
 
 /* Interrupts all tasks that can be cancelled. */
 void running__cancel(struct running *);

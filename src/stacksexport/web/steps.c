@@ -67,7 +67,7 @@ static bool steps_await_quiet(struct source *s)
 	while (goes_on && now_ns - asked_ns < ASK_NS && now_ns - begin_ns < ANSWER_NS) {
 		goes_on = source__wait(s, LOOK_NS);
 		now_ns = monotonic__ns();
-		if (running__is_asked(s->running))
+		if (running__has_request(s->running))
 			asked_ns = now_ns;
 	}
 	return goes_on;
