@@ -9,7 +9,7 @@
  *	...
  *	end = stacktrace_sample_getframes(t, &s, on_frame, arg);
  *
- * A tracker knows the mappings of processes, and shares ELF files and their tables among all
+ * A tracker has the mappings of processes, and shares ELF files and their tables among all
  * processes of a session. All state is in the tracker, which has one lock: any number of threads
  * may use it. The library never prints. Link with `pkg-config --cflags --libs libstacktrace`; see
  * stacktrace(3).
@@ -99,8 +99,8 @@ struct stacktrace_options {
 	size_t max_stitch;
 	/*
 	 * Called once before the first walk of a process for which no mapping was reported, so that
-	 * you can report them with stacktrace_map() and the functions beside it. Other threads
-	 * cannot use the tracker during the call. NULL: not called.
+	 * you can report them with stacktrace_map() and similar functions. Other threads cannot use
+	 * the tracker during the call. NULL: not called.
 	 */
 	void (*on_process)(stacktrace_tracker *, pid_t pid, void *arg);
 	/* Called by the downloading thread, during downloads and at the end of each. NULL: not
@@ -154,6 +154,7 @@ int stacktrace_overlay(stacktrace_tracker *tracker, pid_t pid, const char *at, c
 /* Reads /proc and opens the files that processes map. Optional: finds files before they are
  * deleted. Returns -ENOENT if the tracker uses only reported mappings. */
 int stacktrace_scan(stacktrace_tracker *tracker);
+/* Returns true if the process was reported or looked up before. */
 bool stacktrace_knows(stacktrace_tracker *tracker, pid_t pid);
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -289,7 +290,7 @@ struct stacktrace_place {
 	char symbol[1024]; /* demangled and cut to this size; "" if unknown */
 };
 
-/* Describes an address, such as stacktrace_frame.place. Returns -ENOENT if the tracker knows no
+/* Describes an address, such as stacktrace_frame.place. Returns -ENOENT if the tracker has no
  * executable mapping there. The first request for a file reads its symbols, which takes some
  * milliseconds. */
 int stacktrace_find(stacktrace_tracker *tracker, pid_t pid, uint64_t address,

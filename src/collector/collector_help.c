@@ -52,7 +52,9 @@ char *collector_help__filter(int key, const char *text, void *input)
 	for (const struct probe *p = probes; p->name; p++)
 		collector_help_print_entry(f, p->usage, p->help);
 	collector_help_print_entry(
-		f, "all", "every source that this machine supports and that needs no PATH");
+		f, "all",
+		"every source that this machine supports, except those that need a PATH or chosen "
+		"processes");
 	fprintf(f, "S selects the stacks: u (user), k (kernel), uk, ku or n (none).\n\n%s", text);
 	fclose(f);
 	return out;
