@@ -32,9 +32,9 @@ void errands__free(struct errands *);
  * of one second in sum (a sixteenth of the time is forgiven). Returns true if it has run; the
  * caller owns it again. Returns false, and drops the errand, now or when `run` returns, if it did
  * not return in time, or if an errand of the same user hangs or returned late less than 30 s ago.
- * At most 64 users can have an errand that hangs; then all errands fail. With NULL for the errands,
+ * At most 64 users can have an errand that hangs; then all errands fail. If `errands` is NULL,
  * the caller's thread runs it. One thread at a time may call this.
  */
-bool errands__run(struct errands *, struct errand *);
+bool errands__run(struct errands *errands, struct errand *);
 
 #endif

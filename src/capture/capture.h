@@ -23,8 +23,8 @@ struct capture_filter {
 	size_t pid_cnt;
 	uint32_t *uids; /* effective */
 	size_t uid_cnt;
-	const char *
-		*cgroups; /* absolute path, or below the cgroup v2 root; with everything below it */
+	/* Absolute path, or below the cgroup v2 root; with everything below it. */
+	const char **cgroups;
 	size_t cgroup_cnt;
 	bool none_yet; /* record no process before capture__add_command(), because the command is
 			  still to be launched */
@@ -46,8 +46,9 @@ struct capture_options {
 	bool runtimes;	/* capture the calls of interpreted programs, see capture__set_runtime() */
 	size_t cpu_cnt; /* possible CPUs, for tests of machines with many; 0: as many as there are
 			 */
-	struct workers *workers; /* read the symbols and notes of files; borrowed, but for the
-				  * thread of the probe alloc; NULL: this process reads them */
+	/* They read the symbols and notes of files. Borrowed, except that the thread of the probe
+	 * alloc takes a reference. NULL: this process reads the files. */
+	struct workers *workers;
 	bool bounce; /* read user memory through a bounce buffer (usercopy.h); kernels that need
 			this are also detected */
 	/* capture__begin() and capture__end() call it repeatedly while they write a row for each
@@ -100,17 +101,17 @@ size_t capture__streams(struct capture *, struct stream *const **streams);
 int capture__epoll_fd(const struct capture *);
 void capture__woken(struct capture *);
 
-/*
- * Reports what was lost since the last call, by CPU, reason and probe ("filter": a process that
- * could not be followed; "ring": a record with inconsistent sizes). Does not report zeros. Call it
- * after each drain: once a second it also looks for CPUs that have come online.
- */
 struct capture_loss {
-	const char *probe, *reason;
+	/* "filter": a process that could not be followed; "ring": a record with inconsistent
+	 * sizes */
+	const char *probe;
+	const char *reason;
 	uint32_t cpu;
-	uint64_t cnt;
+	uint64_t cnt; /* events */
 };
 typedef void (*capture_loss_fn)(const struct capture_loss *, void *arg);
+/* Reports what was lost since the last call, by CPU, reason and probe. Does not report zeros. Call
+ * it after each drain: once a second it also looks for CPUs that have come online. */
 void capture__losses(struct capture *, capture_loss_fn, void *arg);
 
 /* Calls back for every probe, with what this machine lacks for it (NULL: nothing). Returns 0, or

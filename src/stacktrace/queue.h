@@ -47,8 +47,8 @@ int queue__add(struct queue *, const struct raw *, uint64_t time_ns);
 void queue__until(struct queue *, uint64_t time_ns);
 uint64_t queue__newest(const struct queue *); /* time of the newest record added */
 uint64_t queue__oldest(const struct queue *); /* earliest time queued; 0 if none */
-uint64_t queue__off(
-	const struct queue *);		/* offset of the first record queued; UINT64_MAX if none */
+/* Returns the offset of the first record queued, or UINT64_MAX if none. */
+uint64_t queue__off(const struct queue *);
 size_t queue__sz(const struct queue *); /* bytes queued */
 
 /* Allocates the chain of the record. Returns NULL if out of memory. For work() and settle(). */
