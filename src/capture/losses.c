@@ -13,8 +13,8 @@ static const char *const loss_reasons[] = {
 #undef X
 };
 
-/* Returns the first chosen probe that makes such events, of those of spans usdt if both are chosen.
- * The last row of the losses belongs to the filters. */
+/* Returns the first chosen probe that makes such events; for events of spans, usdt if both usdt and
+ * span are chosen. The last row of the losses belongs to the filters. */
 static const char *losing_probe(const struct capture *c, size_t kind)
 {
 	const char *name = kind == EVENT_KIND_CNT ? "filter"
