@@ -13,11 +13,12 @@ $(TEST_LIB): $(TEST_OBJS)
 # A test is linked in a third of the time by gold (setup-tests installs it), and compiled in two thirds of it without -O2.
 TEST_LINK := $(if $(CROSS),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
 TEST_CFLAGS := -Og -g1 -Wno-maybe-uninitialized
+TEST_INCLUDES := -Itests/unit # lib/
 $(BUILD)/tests/test_stacks_tracing: TEST_CFLAGS := # reads the code that a probe becomes
 
 $(BUILD)/tests/%: tests/unit/%.c $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so | $(BUILD)/share/stacks/sql
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -Itests/unit $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< $(TEST_LIB) -lcmocka \
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $(TEST_INCLUDES) $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< $(TEST_LIB) -lcmocka \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/slowfs: tests/tools/slowfs.c
@@ -36,7 +37,7 @@ $(BUILD)/tests/sysprof_frames: tests/tools/sysprof_frames.c
 # Programs that the tests run.
 $(BUILD)/tests/%: tests/tools/%.c $(TEST_LIB)
 	$(call msg,TOOL,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_INCLUDES) $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) $(collector_LIBS)
 
 # Programs that the benchmark runs. One of them compares with libunwind, which tests/bench/setup installs.
 $(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(TEST_LIB)
@@ -55,12 +56,12 @@ $(FRAMEHOP): tests/bench/framehop/src/lib.rs tests/bench/framehop/Cargo.toml
 # A fuzz target with its corpus as a test, and (clang, tests/fuzz/run) with libFuzzer.
 $(BUILD)/tests/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/fuzzscript.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,TEST,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $(TEST_INCLUDES) -DFUZZ_CORPUS='"tests/fuzz/corpus/$*"' $(ALL_LDFLAGS) $(TEST_LINK) -o $@ $< tests/fuzz/replay.c $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 $(BUILD)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h tests/fuzz/fuzzscript.h $(TEST_LIB) $(BUILD)/lib/stacks/libduckdb.so
 	$(call msg,FUZZ,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_INCLUDES) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(TEST_LIB) \
 		$(collector_LIBS) $(stacksexport_LIBS) -Wl,-rpath,$(abspath $(DUCKDB))/lib
 
 # Programs for the shadow stack: NAME_main.c or .cc, with NAME.S if there is one, and a variant without symbols. They are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fuzzscript.h"
 
-#include "../unit/lib/fakepython.h"
+#include "lib/fakepython.h"
 
 static void read_lines(int (*decode)(struct script_function *, const uint8_t *, size_t),
 		       const uint8_t *data, size_t sz)

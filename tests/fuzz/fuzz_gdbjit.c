@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/lib/gdb_image.h"
+#include "lib/gdb_image.h"
 #include "jit/gdbjit.h"
 
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fuzz.h"
 
-#include "../unit/lib/goimage.h"
+#include "lib/goimage.h"
 #include "elf/gopclntab.h"
 #include "symbol/symbol.h"
 #include "symbol/golines.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/lib/fakejvm.h"
+#include "lib/fakejvm.h"
 
 static void check_blob(const struct code_blob *b)
 {

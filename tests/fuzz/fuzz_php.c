@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fuzzscript.h"
 
-#include "../unit/lib/fakephp.h"
+#include "lib/fakephp.h"
 #include "process/process.h"
 
 /* The input lies over the function, its instructions or its texts. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fuzzscript.h"
 
-#include "../unit/lib/fakeruby.h"
+#include "lib/fakeruby.h"
 
 /* The input lies over the instruction sequence's body, its lines and its texts. */
 static void read_iseq(int fd, const uint8_t *data, size_t sz)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/lib/fakev8.h"
+#include "lib/fakev8.h"
 
 #define STACK 0x7000
 

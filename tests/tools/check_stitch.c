@@ -14,7 +14,7 @@
 
 #include "must.h"
 
-#include "../unit/lib/live_rig.h"
+#include "lib/live_rig.h"
 #include "unwind/stitch.h"
 #include "unwind/unwinder.h"
 

@@ -4,7 +4,7 @@
  * with those of single FDEs, at the start of every row and at ADDRESSES random places. Prints
  * differences and totals; exits with 1 if there was a difference.
  */
-#include "../unit/lib/tablecheck.h"
+#include "lib/tablecheck.h"
 
 int main(int argc, char **argv)
 {

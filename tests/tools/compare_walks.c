@@ -16,7 +16,7 @@
 
 #include "must.h"
 
-#include "../unit/lib/walks.h"
+#include "lib/walks.h"
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "capture/capture.h"

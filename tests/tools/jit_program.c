@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "base/monotonic.h"
-#include "../unit/lib/gdb_image.h"
+#include "lib/gdb_image.h"
 
 extern struct gdb_descriptor __jit_debug_descriptor; /* the name is gdb's */
 struct gdb_descriptor __jit_debug_descriptor = { .version = 1 };

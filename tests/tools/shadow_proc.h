@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../unit/lib/walks.h"
+#include "lib/walks.h"
 #include "must.h"
 #include "process/process.h"
 #include "shadow_code.h"

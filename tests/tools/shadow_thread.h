@@ -5,7 +5,7 @@
 
 #include "must.h"
 
-#include "../unit/lib/live_rig.h"
+#include "lib/live_rig.h"
 #include "shadow_judge.h"
 #include "shadow_proc.h"
 #include "shadow_stack.h"
