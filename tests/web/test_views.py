@@ -75,7 +75,7 @@ def test_rows_are_chosen_by_keys(view):
     view.page.keyboard.press("Enter")
     view.page.locator(".frames").wait_for()
     assert "main" in view.page.locator("aside:visible").inner_text()
-    assert cells(view)[:2] == ["6 s", "3"]
+    assert cells(view)[:2] == ["6 s", "3"] and cells(view)[6:] == ["shop", "main › idle"]
     view.page.get_by_role("button", name="Who wakes whom").click()
     view.settle()
     assert cells(view)[2:] == ["shop", "take_order › idle", "client", "send"]
