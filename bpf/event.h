@@ -240,7 +240,8 @@ struct event {
 	__u32 kstack_sz, ustack_sz; /* bytes */
 	__u16 detail_sz;	    /* bytes */
 	__u16 reason;		    /* errno, enum event_reason, 0 */
-	__u32 detail;		    /* enum event_detail */
+	__u16 detail;		    /* enum event_detail */
+	__u16 call_cnt;		    /* with EVENT_F_RUNTIME */
 	char comm[EVENT_COMM_SZ];   /* name of the process, that is, of its first thread */
 	char thread[EVENT_COMM_SZ]; /* name of the thread */
 	char span[EVENT_SPAN_SZ];   /* the span's name; not NUL-terminated at its full length */
@@ -278,8 +279,7 @@ struct event_call {
 /* The calls of a thread, innermost first. src/runtime/ interprets them. */
 struct event_runtime {
 	__u64 base; /* base to which the thread's state refers: the first call, or its place */
-	__u32 layout;
-	__u32 cnt;
+	__u64 layout;
 	__u64 cut; /* not 0: there are more calls, or a call could not be read */
 	struct event_call calls[];
 };

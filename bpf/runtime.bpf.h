@@ -238,8 +238,8 @@ static __always_inline __u64 calls__copy(struct user *u, struct event *e, __u64 
 	out = (void *)(e->data + at);
 	out->base = calls->base;
 	out->layout = calls->runtime.layout;
-	out->cnt = calls->cnt;
 	out->cut = calls->next;
+	e->call_cnt = calls->cnt;
 	e->flags |= EVENT_F_RUNTIME;
 	return sizeof(*out) + calls->cnt * sizeof(struct event_call);
 }

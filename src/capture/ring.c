@@ -45,8 +45,7 @@ static bool event_fits(const struct event *e, uint32_t sz)
 	before = event__sz_before_switched(e) + header_sz;
 	if (before > sz || event__sz_before_runtime(e) < before) /* the sum overflowed */
 		return false;
-	header_sz = e->flags & EVENT_F_RUNTIME ? sizeof(struct event_runtime) : 0;
-	return event__sz_before_runtime(e) + header_sz <= sz && event__sz(e) == sz;
+	return event__sz(e) == sz;
 }
 
 /* Prefetches what is read first, because another CPU wrote it. */

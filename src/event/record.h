@@ -157,22 +157,24 @@ static inline const uint8_t *event__runtime(const struct event *e, struct event_
 /* Returns the size of the event with all its parts. */
 static inline uint64_t event__sz(const struct event *e)
 {
-	struct event_runtime r;
+	uint64_t sz = event__sz_before_runtime(e);
 
-	if (!(e->flags & EVENT_F_RUNTIME))
-		return event__sz_before_runtime(e);
-	event__runtime(e, &r);
-	return event__sz_before_runtime(e) + sizeof(r) + r.cnt * sizeof(struct event_call);
+	if (e->flags & EVENT_F_RUNTIME)
+		sz += sizeof(struct event_runtime) + e->call_cnt * sizeof(struct event_call);
+	return sz;
 }
 
 #define EVENT_AHEAD 4 /* events to prefetch ahead */
 
-/* Prefetches the parts of an event that event__sample() and a walk read. */
+/* Prefetches the parts of an event that event__sample() and a walk read, and where its calls begin.
+ */
 static inline void event__prefetch(const struct event *e)
 {
 	__builtin_prefetch(e);
 	for (size_t at = offsetof(struct event, regs); at < offsetof(struct event, comm); at += 64)
 		__builtin_prefetch((const uint8_t *)e + at);
+	if (e->flags & EVENT_F_RUNTIME)
+		__builtin_prefetch((const uint8_t *)e + event__sz_before_runtime(e));
 }
 
 /*

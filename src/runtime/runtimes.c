@@ -369,7 +369,7 @@ static size_t take_calls(struct runtimes *r, const struct event *e, struct runti
 	c->base = head.base;
 	c->cut = head.cut;
 	c->calls = r->calls;
-	c->cnt = head.cnt < EVENT_CALLS_MAX ? head.cnt : EVENT_CALLS_MAX;
+	c->cnt = e->call_cnt < EVENT_CALLS_MAX ? e->call_cnt : EVENT_CALLS_MAX;
 	c->layout = head.layout < r->layout_cnt ? &r->layouts[head.layout] : NULL;
 	memcpy(r->calls, bytes, c->cnt * sizeof(*r->calls));
 	if (c->layout && c->layout->runtime->read_described)

@@ -209,15 +209,14 @@ static void wrong_sizes_are_skipped(void **state)
 
 /* An event of 64 stack bytes with `cnt` calls, which says that it has `said`. */
 static struct event *append_runtime(struct fixture *f, uint64_t time_ns, uint32_t cnt,
-				    uint32_t said)
+				    uint16_t said)
 {
-	const struct event_runtime head = { .cnt = said };
-	uint32_t all = sizeof(struct event) + 64 + sizeof(head) +
+	uint32_t all = sizeof(struct event) + 64 + sizeof(struct event_runtime) +
 		       cnt * (uint32_t)sizeof(struct event_call);
 	struct event *e = append(f, all, time_ns, 64);
 
 	e->flags = EVENT_F_RUNTIME;
-	memcpy(e->data + 64, &head, sizeof(head));
+	e->call_cnt = said;
 	return e;
 }
 
@@ -229,7 +228,7 @@ static void calls_of_a_wrong_number_are_skipped(void **state)
 	append_runtime(f, 1, 2, 2);
 	append_runtime(f, 2, 2, 3);
 	append_runtime(f, 3, 2, 1);
-	append_runtime(f, 4, 0, UINT32_MAX);
+	append_runtime(f, 4, 0, UINT16_MAX);
 	append_runtime(f, 5, 0, 0);
 	append_event(f, 6, 64)->flags = EVENT_F_RUNTIME; /* which is missing */
 	append_switched(f, 7, 48, UINT64_MAX - 7);
