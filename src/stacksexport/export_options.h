@@ -90,8 +90,8 @@ struct export_options {
 	const char *max_spool; /* push --max-spool */
 	bool follow, remove;
 	/* Set by the subcommand: new batches are read as they come; a large recording is shown
-	 * while it is read. */
-	bool follows, in_steps;
+	 * while it is read; times are shown, from the beginning of the recording. */
+	bool follows, in_steps, shows_times;
 	uint64_t given; /* enum export_option */
 };
 

@@ -89,12 +89,12 @@ static duckdb_value row__value(const struct selection_row *row, const char *text
 }
 
 /* Times count from the beginning of the recording, whatever is selected. Without a selection that
- * is the first event. */
+ * is the first event that is read. */
 static bool selection_needs_extent(const struct export_options *o)
 {
-	bool needs = o->comm || o->before || o->after;
+	bool needs = o->from || o->to || o->before || o->after || (o->shows_times && o->comm);
 
-	for (size_t i = 0; i < ROW_CNT && !needs; i++)
+	for (size_t i = 0; i < ROW_CNT && o->shows_times && !needs; i++)
 		needs = row__text(&rows[i], o);
 	return needs;
 }

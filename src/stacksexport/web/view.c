@@ -16,7 +16,7 @@ static int view_open_source(struct view *v, const char *recording)
 {
 	struct export_options o = *v->options;
 
-	o.follows = true;
+	o.follows = o.shows_times = true;
 	if (recording) {
 		o.recordings[0] = recording;
 		o.recording_cnt = 1;
