@@ -38,6 +38,23 @@ enum {
 	SYSPROF_AT_PADDING2 = 20
 };
 
+/* Offsets in frames, by their type. */
+enum {
+	SYSPROF_SAMPLE_CNT = 24, /* of addresses, which begin at SYSPROF_SAMPLE_SZ */
+	SYSPROF_SAMPLE_TID = 28,
+	SYSPROF_MAP_START = 24,
+	SYSPROF_MAP_END = 32,
+	SYSPROF_MAP_PGOFF = 40,
+	SYSPROF_MAP_INODE = 48,
+	SYSPROF_MAP_PATH = 56, /* then, perhaps, @BUILDID */
+	SYSPROF_FORK_TID = 24,
+	SYSPROF_OVERLAY_LAYER = 24,
+	SYSPROF_OVERLAY_SRC = 32, /* then the destination */
+	SYSPROF_STACK_SZ = 24,
+	SYSPROF_STACK_TID = 32,
+	SYSPROF_STACK_BYTES = 40, /* then the number of registers, the ABI, and the registers */
+};
+
 struct sysprof_reader {
 	struct stream_reader base;
 	bool swap; /* the capture has the other byte order */

@@ -124,11 +124,11 @@ static bool sysprofreader_parse_sample(const struct frame_view *f, uint64_t *cha
 
 	if (f->sz < SYSPROF_SAMPLE_SZ)
 		return false;
-	s->chain_cnt = sysprofreader_u16_at(f, 24);
+	s->chain_cnt = sysprofreader_u16_at(f, SYSPROF_SAMPLE_CNT);
 	if (s->chain_cnt > ITEM_CHAIN_MAX || SYSPROF_SAMPLE_SZ + s->chain_cnt * 8 > f->sz)
 		return false;
 	item->kind = ITEM_SAMPLE;
-	item->record.tid = sysprofreader_u32_at(f, 28);
+	item->record.tid = sysprofreader_u32_at(f, SYSPROF_SAMPLE_TID);
 	sysprofreader_words_at(f, SYSPROF_SAMPLE_SZ, chain, s->chain_cnt);
 	kernel = s->chain_cnt > 0 && chain[0] == CONTEXT_KERNEL;
 	s->chain = chain;
@@ -178,12 +178,12 @@ static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item
 	struct item_stack *s = &item->sample.stack;
 	uint64_t sz, regs;
 
-	if (f->sz < 48)
+	if (f->sz < SYSPROF_STACK_BYTES + 8)
 		return false;
-	sz = sysprofreader_u64_at(f, 24);
-	if (sz > f->sz - 48)
+	sz = sysprofreader_u64_at(f, SYSPROF_STACK_SZ);
+	if (sz > f->sz - SYSPROF_STACK_BYTES - 8)
 		return false;
-	regs = 40 + sz;
+	regs = SYSPROF_STACK_BYTES + sz;
 	item->sample = (struct item_sample){
 		.period = 1, .has_stack = true, .monotonic = true, .chain = chain
 	};
@@ -198,15 +198,18 @@ static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item
 	sysprofreader_words_at(f, regs + 8, s->regs, s->cnt);
 	item->sample.ip = program_counter(s);
 	s->sz = s->wanted = sz;
-	s->bytes = f->data + 40;
-	item->record.tid = sysprofreader_u32_at(f, 32);
+	s->bytes = f->data + SYSPROF_STACK_BYTES;
+	item->record.tid = sysprofreader_u32_at(f, SYSPROF_STACK_TID);
 	item->kind = ITEM_SAMPLE;
 	return true;
 }
 
+/* Returns the value of a lower-case hexadecimal digit, or -1. */
 static int sysprofreader_hex(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static void parse_build_id(const char *text, struct build_id *id)
@@ -220,7 +223,7 @@ static void parse_build_id(const char *text, struct build_id *id)
 
 static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *item)
 {
-	const char *path = f->sz > 56 ? str_at(f, 56) : NULL, *id;
+	const char *path = str_at(f, SYSPROF_MAP_PATH), *id;
 	struct record_mmap *m = &item->record.mmap;
 
 	(void)chain;
@@ -228,13 +231,13 @@ static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *
 		return false;
 	item->kind = ITEM_PROCESS;
 	item->record.type = RECORD_MMAP;
-	*m = (struct record_mmap){ .start = sysprofreader_u64_at(f, 24),
-				   .pgoff = sysprofreader_u64_at(f, 40),
-				   .ino = sysprofreader_u64_at(f, 48),
+	*m = (struct record_mmap){ .start = sysprofreader_u64_at(f, SYSPROF_MAP_START),
+				   .pgoff = sysprofreader_u64_at(f, SYSPROF_MAP_PGOFF),
+				   .ino = sysprofreader_u64_at(f, SYSPROF_MAP_INODE),
 				   .prot = PROT_READ | PROT_EXEC,
 				   .path = path };
-	m->len = sysprofreader_u64_at(f, 32) - m->start;
-	id = str_at(f, 56 + strlen(path) + 1);
+	m->len = sysprofreader_u64_at(f, SYSPROF_MAP_END) - m->start;
+	id = str_at(f, SYSPROF_MAP_PATH + strlen(path) + 1);
 	if (id && id[0] == '@')
 		parse_build_id(id + 1, &m->build_id);
 	return true;
@@ -258,12 +261,12 @@ static bool sysprofreader_parse_fork(const struct frame_view *f, uint64_t *chain
 	struct record *r = &item->record;
 
 	(void)chain;
-	if (f->sz < 28)
+	if (f->sz < SYSPROF_FORK_TID + 4)
 		return false;
 	item->kind = ITEM_PROCESS;
 	r->type = RECORD_FORK;
 	r->fork.parent_tgid = r->fork.parent_tid = r->tgid;
-	r->tgid = r->tid = sysprofreader_u32_at(f, 24);
+	r->tgid = r->tid = sysprofreader_u32_at(f, SYSPROF_FORK_TID);
 	return true;
 }
 
@@ -281,10 +284,11 @@ static bool parse_overlay(const struct frame_view *f, uint64_t *chain, struct it
 	struct item_overlay *o = &item->overlay;
 
 	(void)chain;
-	if (f->sz < 32)
+	if (f->sz < SYSPROF_OVERLAY_SRC)
 		return false;
-	*o = (struct item_overlay){ .layer = f->data[24], .src = str_at(f, 32) };
-	o->dst = o->src ? str_at(f, 32 + strlen(o->src) + 1) : NULL;
+	*o = (struct item_overlay){ .layer = f->data[SYSPROF_OVERLAY_LAYER],
+				    .src = str_at(f, SYSPROF_OVERLAY_SRC) };
+	o->dst = o->src ? str_at(f, SYSPROF_OVERLAY_SRC + strlen(o->src) + 1) : NULL;
 	item->kind = ITEM_OVERLAY;
 	return o->dst;
 }

@@ -70,8 +70,8 @@ static void sysprof_unwound(struct stream_writer *base, const struct raw *raw,
 	memcpy(head, raw->data, SYSPROF_AT_TYPE);
 	memcpy(head + SYSPROF_AT_LEN, &sz, sizeof(sz));
 	head[SYSPROF_AT_TYPE] = SYSPROF_SAMPLE;
-	memcpy(head + 24, &cnt16, sizeof(cnt16));
-	memcpy(head + 28, raw->data + 32, 4);
+	memcpy(head + SYSPROF_SAMPLE_CNT, &cnt16, sizeof(cnt16));
+	memcpy(head + SYSPROF_SAMPLE_TID, raw->data + SYSPROF_STACK_TID, 4);
 	output__write(base->out, head, sizeof(head));
 	for (size_t i = 0; i < cnt; i++)
 		output__u64(base->out, sysprofwriter_to_order(w, item->sample.chain[i]));
@@ -125,7 +125,7 @@ static bool write_map(struct sysprof_writer *w, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
 	size_t path_sz = strnlen(m->path, PATH_SZ_MAX), id_sz = m->build_id.sz;
-	size_t sz = 56 + path_sz + 1 + (id_sz ? 1 + 2 * id_sz + 1 : 0);
+	size_t sz = SYSPROF_MAP_PATH + path_sz + 1 + (id_sz ? 1 + 2 * id_sz + 1 : 0);
 	char id[2 * BUILD_ID_MAX + 2] = "@";
 
 	if (!(m->prot & PROT_EXEC))
@@ -162,7 +162,8 @@ static bool sysprofwriter_write_process(struct sysprof_writer *w, const struct r
 /* Writes a FORK frame, also for a thread, like the recorder of sysprof. */
 static bool sysprofwriter_write_fork(struct sysprof_writer *w, const struct record *r)
 {
-	write_head(w, r, (struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, 32 });
+	write_head(w, r,
+		   (struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, SYSPROF_FORK_TID + 8 });
 	output__u32(w->base.out, r->tid);
 	output__u32(w->base.out, 0);
 	return true;
@@ -210,7 +211,7 @@ static bool write_overlay(struct sysprof_writer *w, const struct item *item)
 {
 	const struct item_overlay *o = &item->overlay;
 	size_t src_sz = strnlen(o->src, PATH_SZ_MAX), dst_sz = strnlen(o->dst, PATH_SZ_MAX);
-	size_t sz = 32 + src_sz + 1 + dst_sz + 1;
+	size_t sz = SYSPROF_OVERLAY_SRC + src_sz + 1 + dst_sz + 1;
 
 	write_head(w, &item->record, (struct frame_head){ SYSPROF_OVERLAY, item->record.tgid, sz });
 	output__u32(w->base.out, o->layer & 0xff);
