@@ -10,9 +10,9 @@
 enum message_kind {
 	/* to and from the process that starts workers */
 	MESSAGE_READY,	 /* from it: it is ready. `pid` is its process */
-	MESSAGE_START,	 /* to it: start a worker on the socket `fd` */
+	MESSAGE_START,	 /* to it: start a worker on the socket `fd`, for the user `value` */
 	MESSAGE_STARTED, /* from it: it has started `pid`, or `err` */
-	MESSAGE_KILL,	 /* to it: kill its child `pid` */
+	MESSAGE_KILL,	 /* to it: kill its child `pid`, which read a file of the user `value` */
 	/* to and from a worker */
 	MESSAGE_HELLO,	 /* from it: it is ready, or `err` at the step `value` */
 	MESSAGE_REQUEST, /* to it: request number `value`, about the file `fd` */

@@ -17,13 +17,22 @@
 #include "worker/channel.h"
 #include "worker/sandbox.h"
 #include "worker/sanitized.h"
+#include "worker/workrequest.h"
 
 #define CHILDREN_MAX 256
+#define USERS_MAX    192 /* children, before another one for a user */
+#define STUCK_MAX    4	 /* of one user: children that were killed and have not ended */
+
+struct child {
+	pid_t pid;
+	uint32_t user; /* worker_user() */
+	bool killed;
+};
 
 /* Its own children, which are not reaped before they leave this list: their ids cannot be reused
  * while they are in it. */
 struct children {
-	pid_t pids[CHILDREN_MAX];
+	struct child all[CHILDREN_MAX];
 	size_t cnt;
 };
 
@@ -97,34 +106,57 @@ static _Noreturn void starter_work(int socket, uint32_t lack, const task_fn func
 static void children_reap(struct children *c)
 {
 	for (size_t i = 0; i < c->cnt;)
-		if (waitpid(c->pids[i], NULL, WNOHANG) != 0)
-			c->pids[i] = c->pids[--c->cnt];
+		if (waitpid(c->all[i].pid, NULL, WNOHANG) != 0)
+			c->all[i] = c->all[--c->cnt];
 		else
 			i++;
 }
 
-static void children_kill(const struct children *c, pid_t pid)
+static void children_kill(struct children *c, pid_t pid, uint32_t user)
 {
-	for (size_t i = 0; i < c->cnt; i++)
-		if (c->pids[i] == pid)
-			kill(pid, SIGKILL);
+	for (size_t i = 0; i < c->cnt; i++) {
+		if (c->all[i].pid != pid)
+			continue;
+		c->all[i].user = user;
+		c->all[i].killed = true;
+		kill(pid, SIGKILL);
+	}
 }
 
-static pid_t children_start(struct children *c, int socket, uint32_t lack,
+/* A process that waits for a FUSE server does not end before that answers. */
+static size_t children_stuck(const struct children *c, uint32_t user)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < c->cnt; i++)
+		cnt += c->all[i].killed && c->all[i].user == user;
+	return cnt;
+}
+
+/* Returns 0, or -errno if there may be no other child for this user. */
+static int children_may_start(const struct children *c, uint32_t user)
+{
+	if (user == WORKER_NO_USER)
+		return c->cnt < CHILDREN_MAX ? 0 : -EAGAIN;
+	if (children_stuck(c, user) >= STUCK_MAX)
+		return -ETIMEDOUT;
+	return c->cnt < USERS_MAX ? 0 : -EAGAIN;
+}
+
+static pid_t children_start(struct children *c, const struct packet *p, uint32_t lack,
 			    const task_fn functions[TASK_CNT])
 {
+	int err = p->fd < 0 ? -EPROTO : children_may_start(c, p->message.value);
 	pid_t pid;
 
-	if (socket < 0)
-		return -EPROTO;
-	if (c->cnt == CHILDREN_MAX)
-		return -EAGAIN;
+	if (err)
+		return err;
 	pid = fork();
 	if (pid == 0)
-		starter_work(socket, lack, functions);
+		starter_work(p->fd, lack, functions);
 	if (pid < 0)
 		return -errno;
-	c->pids[c->cnt++] = pid;
+	c->all[c->cnt++] = (struct child){ .pid = pid };
 	return pid;
 }
 
@@ -137,14 +169,14 @@ static _Noreturn void start_workers(uint32_t lack, const task_fn functions[TASK_
 	while (channel__receive(control, &p) == 0) {
 		children_reap(&children);
 		if (p.message.kind == MESSAGE_START) {
-			pid_t pid = children_start(&children, p.fd, lack, functions);
+			pid_t pid = children_start(&children, &p, lack, functions);
 			struct message reply = { .kind = MESSAGE_STARTED,
 						 .err = pid < 0 ? pid : 0,
 						 .pid = pid };
 
 			channel__send(control, reply, NULL, 0, -1);
 		} else if (p.message.kind == MESSAGE_KILL) {
-			children_kill(&children, p.message.pid);
+			children_kill(&children, p.message.pid, p.message.value);
 		}
 		if (p.fd >= 0)
 			close(p.fd);
@@ -240,15 +272,16 @@ void starter__end(struct starter *s)
 	s->socket = -1;
 }
 
-pid_t starter__start(struct starter *s, int socket)
+pid_t starter__start(struct starter *s, int socket, uint32_t user)
 {
+	const struct message start = { .kind = MESSAGE_START, .value = user };
 	struct packet *p = malloc(sizeof(*p));
 	pid_t pid;
 	int err;
 
 	if (!p)
 		return -ENOMEM;
-	err = channel__send(s->socket, (struct message){ .kind = MESSAGE_START }, NULL, 0, socket);
+	err = channel__send(s->socket, start, NULL, 0, socket);
 	if (!err)
 		err = channel__receive(s->socket, p);
 	if (!err)
@@ -258,7 +291,9 @@ pid_t starter__start(struct starter *s, int socket)
 	return pid;
 }
 
-void starter__kill(struct starter *s, pid_t pid)
+void starter__kill(struct starter *s, pid_t pid, uint32_t user)
 {
-	channel__send(s->socket, (struct message){ .kind = MESSAGE_KILL, .pid = pid }, NULL, 0, -1);
+	const struct message m = { .kind = MESSAGE_KILL, .pid = pid, .value = user };
+
+	channel__send(s->socket, m, NULL, 0, -1);
 }

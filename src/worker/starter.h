@@ -25,10 +25,13 @@ void starter__stop(struct starter *);
 /* Releases it after the last request. */
 void starter__end(struct starter *);
 
-/* Starts a worker that serves `socket`. Returns its process id in its namespace, or -errno: -EPIPE
- * if the starter has ended. */
-pid_t starter__start(struct starter *, int socket);
-/* Kills a worker. */
-void starter__kill(struct starter *, pid_t);
+/*
+ * Starts a worker that serves `socket`, for a file system of this user (worker_user()). Returns its
+ * process id in its namespace, or -errno: -EPIPE if the starter has ended; -ETIMEDOUT if the user
+ * has too many workers that were killed and have not ended, because a file system does not answer.
+ */
+pid_t starter__start(struct starter *, int socket, uint32_t user);
+/* Kills a worker that has read a file of such a file system. */
+void starter__kill(struct starter *, pid_t, uint32_t user);
 
 #endif

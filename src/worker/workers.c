@@ -47,7 +47,7 @@ static void workers_end(struct workers *s, struct worker *w)
 {
 	s->ended_cpu_ns += worker__cpu_ns(w);
 	if (w->inner > 0)
-		starter__kill(&s->starter, w->inner);
+		starter__kill(&s->starter, w->inner, worker_user(w->owner));
 	close(w->socket);
 	free(w);
 }
@@ -81,8 +81,8 @@ static int workers_receive_first(struct workers *s, struct worker *w)
 }
 
 /* Starts a worker. Must hold `starting`. Returns NULL and sets errno: EPIPE if the starter has
- * ended, ECHILD if the worker has. */
-static struct worker *workers_start_one(struct workers *s)
+ * ended, ECHILD if the worker has, ETIMEDOUT as starter__start(). */
+static struct worker *workers_start_one(struct workers *s, uint64_t owner)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	int sockets[2], err = w ? channel__pair(sockets) : -ENOMEM;
@@ -93,7 +93,7 @@ static struct worker *workers_start_one(struct workers *s)
 	}
 	*w = (struct worker){ .socket = sockets[0], .owner = UNASKED };
 	setsockopt(w->socket, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int));
-	w->inner = starter__start(&s->starter, sockets[1]);
+	w->inner = starter__start(&s->starter, sockets[1], worker_user(owner));
 	close(sockets[1]);
 	err = w->inner < 0 ? w->inner : workers_receive_first(s, w);
 	if (!err) {
@@ -121,9 +121,9 @@ static struct worker *workers_pick(struct workers *s, uint64_t owner)
 	return w;
 }
 
-/* Starts a worker. Returns NULL and sets errno: ECHILD if another try makes sense. Reports once
- * that the starter has ended. */
-static struct worker *workers_start(struct workers *s)
+/* Starts a worker. Returns NULL and sets errno: ECHILD if another try makes sense; ETIMEDOUT as
+ * starter__start(). Reports once that the starter has ended. */
+static struct worker *workers_start(struct workers *s, uint64_t owner)
 {
 	struct worker *w = NULL;
 	bool orphaned = false;
@@ -131,7 +131,7 @@ static struct worker *workers_start(struct workers *s)
 
 	pthread_mutex_lock(&s->starting);
 	if (!s->orphaned && !s->stopped) {
-		w = workers_start_one(s);
+		w = workers_start_one(s, owner);
 		err = w ? 0 : errno;
 		s->orphaned = orphaned = err == EPIPE && !s->stopped;
 	}
@@ -159,8 +159,7 @@ static bool workers_engage(struct workers *s, struct worker *w, uint64_t owner)
 	return room;
 }
 
-/* Returns a worker for a request. Returns NULL and sets errno: ECHILD if another try makes sense.
- */
+/* Returns a worker for a request. Returns NULL and sets errno as workers_start(). */
 static struct worker *workers_take(struct workers *s, uint64_t owner)
 {
 	struct worker *w;
@@ -170,7 +169,7 @@ static struct worker *workers_take(struct workers *s, uint64_t owner)
 	w = s->stopped ? NULL : workers_pick(s, owner);
 	pthread_mutex_unlock(&s->lock);
 	if (!w)
-		w = workers_start(s);
+		w = workers_start(s, owner);
 	if (!w || workers_engage(s, w, owner))
 		return w;
 	workers_end(s, w);
@@ -264,6 +263,8 @@ static struct worker_result workers_try(struct workers *s, const struct worker_r
 		struct worker *w = workers_take(s, r->owner);
 
 		result = none;
+		if (!w && errno == ETIMEDOUT)
+			result.err = -ETIMEDOUT;
 		if (!w && errno != ECHILD)
 			break;
 		if (w) {
@@ -311,7 +312,7 @@ struct workers *workers__new(const task_fn functions[TASK_CNT])
 	if (err)
 		log__error("cannot start a process for workers: %s", strerror(-err));
 	if (!err) {
-		s->idle = workers_start_one(s);
+		s->idle = workers_start_one(s, WORKER_TRUSTED);
 		s->idle_cnt = s->idle != NULL;
 		err = s->idle ? 0 : -errno;
 	}

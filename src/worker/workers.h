@@ -34,8 +34,8 @@ void workers__stop(struct workers *);
  * Waits for the answer: as long as the worker uses CPU time, at most a minute; three seconds
  * otherwise. Sets `*answer` (malloc()ed; NULL: an empty answer, or an error) and `*sz`. Returns 0,
  * or the task's error; or, already logged, -ETIMEDOUT if the worker waited for the file for too
- * long, -ETIME if it worked for too long, -ECHILD if workers died or gave wrong answers, or there
- * are none. Any thread may call it.
+ * long, or earlier ones still wait for its user's files; -ETIME if it worked for too long;
+ * -ECHILD if workers died or gave wrong answers, or there are none. Any thread may call it.
  */
 int workers__request(struct workers *, const struct worker_request *, void **answer, size_t *sz);
 

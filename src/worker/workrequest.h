@@ -4,6 +4,7 @@
 #define WORKER_WORKREQUEST_H
 
 #include <stdbool.h>
+#include <sys/sysmacros.h>
 #include <sys/types.h>
 
 #include "worker/task.h"
@@ -15,6 +16,19 @@
 static inline uint64_t worker_owner(dev_t dev, uid_t uid)
 {
 	return ((uint64_t)dev << 32 ^ uid) + 1;
+}
+
+/* Returns the user that answers for a file system with files of that owner, or WORKER_NO_USER if it
+ * needs no answer: for trusted files, and on disks. A user has its own id, and a range of
+ * additional ones (/etc/subuid). */
+#define WORKER_NO_USER 0
+static inline uint32_t worker_user(uint64_t owner)
+{
+	uint32_t uid = (uint32_t)(owner - 1);
+
+	if (owner == WORKER_TRUSTED || major((owner - 1) >> 32) != 0)
+		return WORKER_NO_USER;
+	return 1 + (uid < 65536 ? uid : uid / 65536 * 65536);
 }
 
 struct worker_request {

@@ -13,6 +13,7 @@ import pytest
 
 from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_for, wait_worked
 from test_files import BUSY, ends, slow  # noqa: F401
+from test_sandbox import section
 
 pytestmark = [needs_bpf, alone]
 
@@ -267,6 +268,36 @@ def test_a_crowd_of_programs_that_never_answer_harms_no_other_program(start, spa
     r = end_in_time(c)
     check_samples(r)
     check_others(r, "honest", "fresh")
+
+
+def hanging_workers():
+    """The workers that even SIGKILL does not end, because they wait for a FUSE server."""
+
+    def hangs(folder):
+        try:
+            return (folder / "comm").read_text() == "stacks-worker\n" and (folder / "stat").read_text().rpartition(") ")[2][0] == "D"
+        except OSError:
+            return False
+
+    return sum(map(hangs, pathlib.Path("/proc").glob("[0-9]*")))
+
+
+def test_a_user_makes_only_a_few_workers_hang(start, spawn, compile_c, attack):
+    """The collector reads the headers of twelve programs, and each has symbols that are never read."""
+    program = compile_c(BUSY, "-Wl,--build-id=none", name="hostile")
+    shutil.copy(program, attack.source / "hostile")
+    begin, end = section(program, ".symtab")
+    attack(CROWD, COUNT=12, FROM=begin, TO=end)
+    c = start("-p", "profile:u:199", "--no-cache")
+    wait_for(lambda: hanging_workers() >= 4)
+    time.sleep(10)
+    assert hanging_workers() <= 8  # four, and what was idle or asked at the same time
+    fresh = compile_c(BUSY, name="fresh")
+    os.chown(fresh, 12345, 12345)
+    wait_worked(0.5, spawn(fresh))
+    r = end_in_time(c)
+    check_samples(r)
+    check_others(r, "fresh")
 
 
 def test_a_descriptor_that_never_answers_harms_no_other_program(start, spawn, compile_c, attack):

@@ -394,6 +394,23 @@ static void without_the_starter_requests_fail(void **state)
 	assert_int_equal(ask_for(*state, "e", 0, &answer, &sz), -ECHILD);
 }
 
+/* On all file systems without a disk, which may not answer. */
+static void a_user_answers_for_all_its_ids(void **state)
+{
+	const dev_t fuse = makedev(0, 50), other = makedev(0, 51), disk = makedev(8, 1);
+	uint32_t user = worker_user(worker_owner(fuse, 1000));
+
+	(void)state;
+	assert_int_not_equal(user, WORKER_NO_USER);
+	assert_int_equal(worker_user(worker_owner(other, 1000)), user);
+	assert_int_not_equal(worker_user(worker_owner(fuse, 1001)), user);
+	assert_int_equal(worker_user(worker_owner(fuse, 65536)),
+			 worker_user(worker_owner(fuse, 131071)));
+	assert_int_not_equal(worker_user(worker_owner(fuse, 0)), WORKER_NO_USER);
+	assert_int_equal(worker_user(worker_owner(disk, 1000)), WORKER_NO_USER);
+	assert_int_equal(worker_user(WORKER_TRUSTED), WORKER_NO_USER);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 RUN_TESTS(T(answers_are_small_or_large), T(a_worker_gets_the_files_that_it_wants),
@@ -402,4 +419,4 @@ RUN_TESTS(T(answers_are_small_or_large), T(a_worker_gets_the_files_that_it_wants
 	  T(a_worker_that_waits_for_its_file_is_ended), T(stopping_ends_requests_in_progress),
 	  T(a_worker_can_do_nothing_else), T(the_kernel_says_what_a_worker_lacks),
 	  T(workers_end_with_the_program), T(killed_workers_cost_no_answer),
-	  T(without_the_starter_requests_fail))
+	  T(without_the_starter_requests_fail), cmocka_unit_test(a_user_answers_for_all_its_ids))
