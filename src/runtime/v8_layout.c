@@ -8,6 +8,10 @@
 
 #define SMI_SHIFT 32
 
+/* V8 14.6 (Node 26) has the same constants and offsets as 13.6, but was read with wrong lines and
+ * without inlined functions. */
+#define MAJOR_MAX 13
+
 struct constant {
 	const char *symbol;
 	enum v8_at at;
@@ -196,5 +200,7 @@ int v8__read_layout(struct remote *r, const uint64_t *symbols, struct runtime_la
 	l->at[V8_BYTECODES] = l->heaps ? count_bytecodes(major, minor) : 0;
 	if (r->err)
 		return -EAGAIN;
-	return major && is_as_expected(r, symbols) && v8_layout_is_sane(l) ? 0 : -ENOTSUP;
+	return major && major <= MAJOR_MAX && is_as_expected(r, symbols) && v8_layout_is_sane(l)
+		       ? 0
+		       : -ENOTSUP;
 }

@@ -75,6 +75,12 @@ static void another_notation_of_values_is_an_unknown_version(void **state)
 	assert_int_equal(layout_with(*state, "ConsStringTag", 2), -ENOTSUP);
 }
 
+static void a_newer_version_than_the_tested_ones_is_unknown(void **state)
+{
+	assert_int_equal(layout_with(*state, "_ZN2v88internal7Version6major_E", 13), 0);
+	assert_int_equal(layout_with(*state, "_ZN2v88internal7Version6major_E", 14), -ENOTSUP);
+}
+
 static void an_offset_out_of_all_bounds_is_an_unknown_version(void **state)
 {
 	assert_int_equal(layout_with(*state, "off_fp_function", (uint32_t)-4096), -ENOTSUP);
@@ -441,6 +447,7 @@ static void a_frame_pointer_below_the_stack_pointer_leads_nowhere(void **state)
 
 RUN_TESTS(TEST(constants_say_where_fields_are),
 	  TEST(another_notation_of_values_is_an_unknown_version),
+	  TEST(a_newer_version_than_the_tested_ones_is_unknown),
 	  TEST(an_offset_out_of_all_bounds_is_an_unknown_version),
 	  TEST(a_constant_that_is_missing_is_an_unknown_version),
 	  TEST(bytecode_has_a_function_with_lines), TEST(a_function_without_a_name_is_anonymous),
