@@ -83,8 +83,14 @@ int64_t v8_numbers__take_signed(struct v8_numbers *);
 /* The table's entries; .raw and .off are those of the current one. */
 struct v8_positions {
 	struct v8_numbers numbers;
+	bool has_flags; /* v8_positions__have_flags() */
 	int64_t off, raw;
 };
+/* Returns true from V8 14 on: two flags follow each distance. Before, its sign is a flag. */
+static inline bool v8_positions__have_flags(const struct runtime_layout *l)
+{
+	return l->version >> 16 >= 14;
+}
 /* Moves to the next entry; returns false at the end, or if the table is wrong. */
 bool v8_positions__next(struct v8_positions *);
 void v8_position__decode(uint64_t raw, struct v8_position *);

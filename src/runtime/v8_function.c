@@ -216,7 +216,7 @@ static int fill_function(const struct v8_heap *h, uint64_t bytecode, struct code
 {
 	struct v8_lines lines = { 0 };
 	struct v8_function f;
-	struct v8_positions table = { 0 };
+	struct v8_positions table = { .has_flags = v8_positions__have_flags(h->layout) };
 	uint8_t *bytes;
 	size_t sz;
 	int err = v8__read_shared(h, b->header, &lines, &f);

@@ -8,9 +8,8 @@
 
 #define SMI_SHIFT 32
 
-/* V8 14.6 (Node 26) has the same constants and offsets as 13.6, but was read with wrong lines and
- * without inlined functions. */
-#define MAJOR_MAX 13
+/* Versions change encodings that no constant describes, so newer ones would be read wrongly. */
+#define MAJOR_MAX 14
 
 struct constant {
 	const char *symbol;
@@ -174,7 +173,8 @@ static bool is_as_expected(struct remote *r, const uint64_t *symbols)
 /* Kinds of bytecode, which differ by version (src/interpreter/bytecodes.h). */
 static const struct {
 	uint32_t major, minor, cnt;
-} bytecode_kinds[] = { { 10, 2, 198 }, { 11, 3, 198 }, { 12, 4, 203 }, { 13, 6, 208 } };
+} bytecode_kinds[] = { { 10, 2, 198 }, { 11, 3, 198 }, { 12, 4, 203 },
+		       { 13, 6, 208 }, { 14, 1, 212 }, { 14, 6, 212 } };
 
 static uint32_t count_bytecodes(uint32_t major, uint32_t minor)
 {

@@ -286,17 +286,27 @@ void v8_position__decode(uint64_t raw, struct v8_position *p)
 	p->inlined = (uint32_t)POSITION_INLINED(raw) - 1;
 }
 
-/* Each is a distance from the one before. The sign of the first number says whether a statement
- * begins there. */
+/* Whether a statement begins there, and whether a debugger can stop there, is said by flags, or by
+ * the sign. */
+static int64_t v8_positions_take_distance(struct v8_positions *p)
+{
+	int64_t distance;
+
+	if (p->has_flags)
+		return (int64_t)(v8_numbers__take(&p->numbers) >> 2);
+	distance = v8_numbers__take_signed(&p->numbers);
+	return distance < 0 ? -(distance + 1) : distance;
+}
+
+/* Each is a distance from the one before. */
 bool v8_positions__next(struct v8_positions *p)
 {
-	int64_t off, raw;
+	int64_t raw;
 
 	if (p->numbers.at >= p->numbers.end)
 		return false;
-	off = v8_numbers__take_signed(&p->numbers);
+	p->off += v8_positions_take_distance(p);
 	raw = v8_numbers__take_signed(&p->numbers);
-	p->off += off < 0 ? -(off + 1) : off;
 	if (p->numbers.err || p->off < 0 || p->off > INT32_MAX)
 		return false;
 	p->raw = (int64_t)((uint64_t)p->raw + (uint64_t)raw);

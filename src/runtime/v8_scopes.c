@@ -230,7 +230,7 @@ static int v8_scopes_read_all(struct v8_scopes_reader *s, uint64_t code)
 {
 	const struct v8_heap *h = s->heap;
 	uint64_t deopt = v8__field(h, code, V8_CODE_DEOPT);
-	struct v8_positions table = { 0 };
+	struct v8_positions table = { .has_flags = v8_positions__have_flags(h->layout) };
 	uint8_t *bytes;
 	size_t sz;
 	int err;
