@@ -126,7 +126,7 @@ static void bytecode_has_a_function_with_lines(void **state)
 	assert_int_equal(b->scopes[2].line_in, 3);
 }
 
-/* The table of one function by V8 13.6 and by 14.6, whose code is longer. */
+/* Both versions compiled the same function; the code of the new one is longer. */
 static void flags_follow_distances_from_v8_14_on(void **state)
 {
 	static const uint8_t old[] = { 1, 0x38, 2, 0x2c, 3, 0x18, 10, 0x38 };
