@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_for, wait_worked
 from test_files import BUSY, ends, slow  # noqa: F401
-from test_sandbox import section
+from test_sandbox import only_starter, section
 
 pytestmark = [needs_bpf, alone]
 
@@ -270,16 +270,33 @@ def test_a_crowd_of_programs_that_never_answer_harms_no_other_program(start, spa
     check_others(r, "honest", "fresh")
 
 
-def hanging_workers():
-    """The workers that even SIGKILL does not end, because they wait for a FUSE server."""
+def hanging(parent):
+    """How many of its children even SIGKILL does not end, because they wait for a FUSE server."""
 
     def hangs(folder):
         try:
-            return (folder / "comm").read_text() == "stacks-worker\n" and (folder / "stat").read_text().rpartition(") ")[2][0] == "D"
+            state, ppid = (folder / "stat").read_text().rpartition(") ")[2].split()[:2]
         except OSError:
             return False
+        return (state, int(ppid)) == ("D", parent)
 
     return sum(map(hangs, pathlib.Path("/proc").glob("[0-9]*")))
+
+
+def test_a_user_makes_only_two_tests_of_file_systems_hang(start, spawn, compile_c, attack):
+    """Of eight file servers that stop to answer, a child of the collector tests two, and hangs."""
+    program = compile_c(BUSY, name="hostile")
+    shutil.copy(program, attack.source / "hostile")
+    attack(CROWD, COUNT=8, FROM=0, TO=1 << 40)
+    c = start("-p", "profile:u:199", "--no-cache")
+    wait_for(lambda: hanging(c.pid) >= 2)
+    time.sleep(8)
+    assert hanging(c.pid) == 2
+    fresh = spawn(compile_c(BUSY, name="fresh"))
+    wait_worked(0.5, fresh)
+    r = end_in_time(c)
+    check_samples(r)
+    check_others(r, "fresh")
 
 
 def test_a_user_makes_only_a_few_workers_hang(start, spawn, compile_c, attack):
@@ -289,9 +306,10 @@ def test_a_user_makes_only_a_few_workers_hang(start, spawn, compile_c, attack):
     begin, end = section(program, ".symtab")
     attack(CROWD, COUNT=12, FROM=begin, TO=end)
     c = start("-p", "profile:u:199", "--no-cache")
-    wait_for(lambda: hanging_workers() >= 4)
+    starter = only_starter()
+    wait_for(lambda: hanging(starter) >= 4)
     time.sleep(10)
-    assert hanging_workers() <= 8  # four, and what was idle or asked at the same time
+    assert hanging(starter) <= 8  # four, and what was idle or asked at the same time
     fresh = compile_c(BUSY, name="fresh")
     os.chown(fresh, 12345, 12345)
     wait_worked(0.5, spawn(fresh))
