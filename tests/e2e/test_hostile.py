@@ -284,7 +284,7 @@ def hanging(parent):
 
 
 def test_a_user_makes_only_two_tests_of_file_systems_hang(start, spawn, compile_c, attack):
-    """Of eight file servers that stop to answer, a child of the collector tests two, and hangs."""
+    """Children of the collector test two of eight file servers that have stopped answering, and hang."""
     program = compile_c(BUSY, name="hostile")
     shutil.copy(program, attack.source / "hostile")
     attack(CROWD, COUNT=8, FROM=0, TO=1 << 40)
