@@ -32,6 +32,12 @@ def say(what):
     print(f"bench: {what} …", file=sys.stderr)
 
 
+def cpu_of(pid):
+    """CPU seconds of all threads of a process, to the nanosecond: the CPU clock of the process
+    (clock_getcpuclockid(3))."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
 class Run:
     """A collector run: the figures of its summary, and its recording."""
 
@@ -46,9 +52,7 @@ class Run:
         self.cpu_at_start = self.cpu()
 
     def cpu(self):
-        """CPU seconds of all threads of a process, to the nanosecond: the CPU clock of the process
-        (clock_getcpuclockid(3))."""
-        return time.clock_gettime((~self.pid << 3) | 2)
+        return cpu_of(self.pid)
 
     def settle(self):
         """Waits until the one-time work for the running programs is done."""

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the calls of interpreted programs cost at each sample: 20 different functions, with and without runtimes in turns."""
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import time
 
-from measure import ROOT, SETTLED, Run, row, say
+import profilers
+from measure import SETTLED, Run, row, say
 
 SECONDS = 4
 TURNS = 3
 CALLS = 20
-PY_SPY = ROOT / ".deps/differential/bin/py-spy"  # of tests/differential/setup
 
 
 def python_program():
@@ -31,6 +30,12 @@ def php_program():
     yield "<?php\nfunction f0() { for ($x = 0;;) $x++; }"
     yield from (f"function f{i}() {{ return f{i - 1}(); }}" for i in range(1, CALLS - 1))
     yield f"f{CALLS - 2}();"
+
+
+def java_program():
+    yield "public class Calls {\n    static volatile long x;\n    static void f0() { while (true) x++; }"
+    yield from (f"    static void f{i}() {{ f{i - 1}(); }}" for i in range(1, CALLS - 1))
+    yield f"    public static void main(String[] a) {{ f{CALLS - 2}(); }}\n}}"
 
 
 PROGRAMS = {"python3": python_program, "ruby": ruby_program, "php": php_program}
@@ -57,21 +62,6 @@ def cost(folder, program, *options):
     time.sleep(SECONDS)
     r.stop()
     return r.bpf_ns / max(r.rows, 1)
-
-
-def beside_py_spy(tmp, program):
-    say("CPU of the collector and of py-spy record --native, at 99 Hz, on the same Python program")
-    r = Run(tmp / "beside", "-p", "profile:u:99", "--pid", str(program.pid))
-    r.settle()
-    time.sleep(SECONDS)
-    r.stop()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([PY_SPY, "record", "--native", "-r", "99", "-d", str(SECONDS), "-f", "raw", "-o", tmp / "by_py_spy", "--pid", str(program.pid)],
-                   check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    row(f"profile:u:99 of a Python program with {CALLS} calls: collector's CPU after its first two seconds", f"{100 * r.cpu_used / SECONDS:.2f} % of a core")
-    row("… py-spy record --native -r 99: its CPU, with its start", f"{100 * cpu / SECONDS:.1f} % of a core")
 
 
 def server_cost(folder, program, *options):
@@ -110,13 +100,16 @@ def measure(tmp):
         program = subprocess.Popen([path, script])
         try:
             costs = [[cost(tmp / f"{name}{turn}{len(o)}", program, *o) for o in ((), ("--no-runtimes",))] for turn in range(TURNS)]
-            if name == "python3" and PY_SPY.exists():
-                beside_py_spy(tmp, program)
         finally:
             program.kill()
             program.wait()
         more = sorted(a - b for a, b in costs)
         if name == "python3":
             beside_no_runtimes(tmp, path)
+            profilers.beside(tmp, "Python", [path, script])
         row(f"profile:u, a program of {name} with {CALLS} calls: BPF per sample more than with --no-runtimes",
             f"{1e-3 * more[len(more) // 2]:.1f} µs ({', '.join(f'{1e-3 * a:.1f} and {1e-3 * b:.1f}' for a, b in costs)})")
+    if shutil.which("javac"):
+        (tmp / "Calls.java").write_text("\n".join(java_program()))
+        subprocess.run(["javac", "-d", tmp, tmp / "Calls.java"], check=True)
+        profilers.beside(tmp, "Java", ["java", "-cp", tmp, "Calls"])
