@@ -49,8 +49,8 @@ WITH counted AS (
     SELECT
         sum(cnt), 0.05,
         concat(
-            'user stacks go through functions without names of ', file, ': install its debug package and record again (Debian: ',
-            '"dpkg -S ', file, '" names the PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; ',
+            'user stacks go through functions without names of ', file, ': install its debug package and record again ',
+            '(Debian: "dpkg -S ', file, '" names the PACKAGE, then apt install PACKAGE-dbgsym or PACKAGE-dbg; ',
             'Fedora: debuginfo-install)')
     FROM (SELECT cnt, unnest(nameless) AS file FROM stacks_with)
     WHERE NOT starts_with(file, '[')

@@ -2,7 +2,7 @@
 """The shipped queries for net and tcp, on real connections with known bytes and numbers."""
 import pytest
 
-from cli.exporter import Raw, run
+from exporter import Raw, run
 from conftest import Collector, needs_bpf
 from recordings import below_syscall_cancel
 

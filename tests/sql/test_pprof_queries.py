@@ -6,7 +6,7 @@ import subprocess
 import duckdb
 import pytest
 
-from cli.exporter import Raw
+from exporter import Raw
 from conftest import EXPORT, ROOT
 from recordings import PERIOD, Batch, kernel, names
 
