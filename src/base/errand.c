@@ -102,13 +102,15 @@ static void runner_return(struct runner *r)
 	bell__ring(&r->errands->changed);
 }
 
+/* An errand may be late before this thread runs: the thread runs it all the same, because it alone
+ * can drop it, and let the user's other errands run again. */
 static void *runner_run(void *arg)
 {
 	struct runner *r = arg;
 	struct errands *s = r->errands;
 
 	pthread_mutex_lock(&s->lock);
-	while (!r->late && !s->stop) {
+	while (r->errand || (!r->late && !s->stop)) {
 		if (!r->errand) {
 			bell__wait(&s->changed, &s->lock, UINT64_MAX);
 			continue;

@@ -6,8 +6,29 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/errand.h"
 #include "base/monotonic.h"
+#include "base/thread.h"
+
+/* A thread that starts late, as on a busy machine: after a byte in this pipe, if it is there. */
+static int start_gate = -1;
+static void *(*start_fn)(void *);
+
+static void *start_run(void *arg)
+{
+	char byte;
+
+	assert_int_equal(read(start_gate, &byte, 1), 1);
+	return start_fn(arg);
+}
+
+static int start_late(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	start_fn = fn;
+	return thread__start_punctual(thread, start_gate < 0 ? fn : start_run, arg);
+}
+
+#define thread__start_punctual start_late
+#include "base/errand.c"
 
 struct call {
 	struct errand errand;
@@ -104,6 +125,24 @@ static void gives_up_a_call_that_does_not_return(void **state)
 	close(gate[1]);
 }
 
+static void a_thread_that_starts_too_late_ends_its_call(void **state)
+{
+	struct errands *s = errands__new();
+	int gate[2], before = atomic_load(&dropped);
+
+	(void)state;
+	assert_int_equal(pipe(gate), 0);
+	start_gate = gate[0];
+	assert_false(errands__run(s, &call_new(7, -1)->errand));
+	assert_int_equal(write(gate[1], "x", 1), 1);
+	wait_dropped(before + 1);
+	start_gate = -1;
+	assert_true(is_served(s, 8));
+	errands__free(s);
+	close(gate[0]);
+	close(gate[1]);
+}
+
 static void leaves_a_hanging_thread_behind_at_the_end(void **state)
 {
 	struct errands *s = errands__new();
@@ -145,6 +184,7 @@ int main(void)
 		cmocka_unit_test(runs_in_another_thread),
 		cmocka_unit_test(runs_in_the_callers_thread_without_a_pool),
 		cmocka_unit_test(gives_up_a_call_that_does_not_return),
+		cmocka_unit_test(a_thread_that_starts_too_late_ends_its_call),
 		cmocka_unit_test(leaves_a_hanging_thread_behind_at_the_end),
 		cmocka_unit_test(waits_have_a_limit_together),
 	};
