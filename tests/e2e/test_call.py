@@ -83,7 +83,7 @@ def test_recursive_calls_are_paired_and_their_stacks_are_whole(record, program):
     assert rows == sorted(rows, key=lambda row: row[1])
     stacks = [s[0] for s in r.stacks("kind = 'call'") if s[0][0] == "factorial"]
     assert sorted(s.index("main") for s in stacks) == [2, 3, 4, 5, 6, 7] and {s[2] for s in r.stacks("kind = 'call'")} == {"root"}
-    ((sleep, _, status, _),) = [s for s in r.stacks("kind = 'switch'") if "factorial" in s[0]]
+    ((sleep, _, status, _),) = [s for s in r.stacks("kind = 'switch' AND state = 'sleeping'") if "factorial" in s[0]]
     assert sleep.count("factorial") == 6 and "main" in sleep and status == "root"
 
 

@@ -18,7 +18,7 @@ pytestmark = needs_bpf
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_flush_everything(start, spawn, sig):
     sleeper = spawn(EXAMPLES / "sleeper", 300)
-    c = start("-p", "switch:u", "sleeper")
+    c = start("-p", "switch:u", "--pid", sleeper.pid)
     wait_switches(60, sleeper)
     r = c.stop(sig)
     assert r.returncode == 0, r.stderr
