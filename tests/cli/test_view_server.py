@@ -318,9 +318,9 @@ def opened(folder, rec, env, *options):
     return ran, "opened in a browser" in err
 
 
-NOBODY = pwd.getpwnam("nobody")
-AS_NOBODY = {"SUDO_UID": str(NOBODY.pw_uid)} if os.geteuid() == 0 else {}
-USER = [str(NOBODY.pw_uid), NOBODY.pw_dir] if os.geteuid() == 0 else [str(os.geteuid()), os.environ.get("HOME", "")]
+CALLER = pwd.getpwnam("nobody")
+AS_CALLER = {"SUDO_UID": str(CALLER.pw_uid)} if os.geteuid() == 0 else {}
+USER = [str(CALLER.pw_uid), CALLER.pw_dir] if os.geteuid() == 0 else [str(os.geteuid()), os.environ.get("HOME", "")]
 
 
 @pytest.mark.parametrize("env, ran, good", [
@@ -334,7 +334,7 @@ USER = [str(NOBODY.pw_uid), NOBODY.pw_dir] if os.geteuid() == 0 else [str(os.get
     ({"BROWSER": "missing"}, [], False),
 ], ids=str)
 def test_a_browser_is_opened_where_there_is_one(browsers, rec, env, ran, good):
-    assert opened(browsers, rec, {**AS_NOBODY, **env}) == ({name: USER for name in ran}, good)
+    assert opened(browsers, rec, {**AS_CALLER, **env}) == ({name: USER for name in ran}, good)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root only")
@@ -344,7 +344,7 @@ def test_root_opens_no_browser_without_a_user_who_called_sudo(browsers, rec, sud
 
 
 def test_the_browser_shows_groups_and_order_of_the_options(browsers, rec):
-    s = Server(rec, "--by", "unit", "--sort", "total", env={**os.environ, **AS_NOBODY, "BROWSER": str(browsers / "browser")}, opens=True)
+    s = Server(rec, "--by", "unit", "--sort", "total", env={**os.environ, **AS_CALLER, "BROWSER": str(browsers / "browser")}, opens=True)
     s.close()
     assert (browsers / "browser.ran").read_text().split()[0] == s.url and s.url.endswith("/#root=unit&sort=total")
 

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Runs $BROWSER, or xdg-open if there is a display. For root, a browser would run the scripts of
- * all web pages as root: it runs as the user who called sudo, and without one it is not run.
+/* Runs $BROWSER, or xdg-open if there is a display. A browser runs the scripts of web pages, so
+ * root does not run one: under sudo, the caller of sudo runs it, and otherwise none is opened.
  * Returns false if no browser was opened. Waits some seconds for the program to end or to fail. */
 bool browser__open(const char *url);
 
