@@ -5,11 +5,14 @@ import { choice, el, segments, toggle } from './dom.js';
 import { apiHas, isReport } from './api.js';
 import { stateGet, stateSet, stateSetOf, stateToggled } from './state.js';
 
-const HIDDEN = [
+const HIDDEN_FRAMES = [
   ['kernel', 'kernel'],
   ['interpreter', 'interpreter'],
   ['library', 'libraries'],
 ];
+const HIDDEN_WAITS = [['idle', 'waits for work', 'Time in which a thread slept and waited for a request or a task (w)']];
+// Metrics that have time off the CPU.
+const WAITING = new Set(['offcpu', 'wall', 'spans']);
 const ROOTS = [
   ['none', 'nothing'],
   ['command', 'command'],
@@ -51,14 +54,33 @@ export function controlRoot(metric) {
   return roots.length === 1 ? null : choice('Split by', roots, stateGet('root'), (root) => stateSet({ root, zoom: '' }));
 }
 
-export function controlHide() {
+export function controlHide(metric) {
+  return controlToggles([...HIDDEN_FRAMES, ...(WAITING.has(metric) ? HIDDEN_WAITS : [])]);
+}
+
+// For views that keep all frames.
+export function controlHideWaits(metric) {
+  return WAITING.has(metric) ? controlToggles(HIDDEN_WAITS) : null;
+}
+
+// Returns the parameter `hide` of a request for a metric.
+export function hiddenFrames(metric) {
+  return [...stateSetOf('hide')].filter((id) => id !== 'idle' || WAITING.has(metric)).join(',');
+}
+
+// Like hiddenFrames(), for views that keep all frames.
+export function hiddenWaits(metric) {
+  return hiddenFrames(metric).split(',').includes('idle') ? 'idle' : '';
+}
+
+function controlToggles(choices) {
   const hidden = stateSetOf('hide');
   return el(
     'div.segments',
-    { role: 'group', 'aria-label': 'Hide frames' },
+    { role: 'group', 'aria-label': 'Hide' },
     el('span.choice-label', {}, 'Hide'),
-    HIDDEN.map(([id, label]) =>
-      toggle(label, hidden.has(id), () => stateSet({ hide: stateToggled('hide', id), zoom: '' }), { class: 'small' }),
+    choices.map(([id, label, title]) =>
+      toggle(label, hidden.has(id), () => stateSet({ hide: stateToggled('hide', id), zoom: '' }), { class: 'small', title }),
     ),
   );
 }

@@ -2,7 +2,7 @@
 // Two ranges, or two recordings: what changed from A to B, and what of it is significant.
 
 import { apiGet } from './api.js';
-import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch } from './controls.js';
+import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch, hiddenFrames } from './controls.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned, detailsSignedShare } from './details.js';
 import { button, el, fill, fillControls, segments } from './dom.js';
 import { flameTip } from './flame.js';
@@ -98,7 +98,7 @@ class DiffView {
       controlMetric(this.page),
       controlLayout(),
       controlMerge(),
-      controlHide(),
+      controlHide(this.page.metric().id),
       segments(
         'Normalise by',
         [
@@ -134,14 +134,14 @@ class DiffView {
   }
 
   parameters(state) {
-    const { merge, hide, normalise, afrom, ato, bfrom, bto, other } = state;
+    const { merge, normalise, afrom, ato, bfrom, bto, other } = state;
     const filters = Object.fromEntries(
       SELECTION.filter((key) => key !== 'from' && key !== 'to' && state[key]).map((key) => [key, state[key]]),
     );
     return {
       metric: this.page.metric().id,
       merge: merge === 'function' ? '' : merge,
-      hide,
+      hide: hiddenFrames(this.page.metric().id),
       normalise,
       afrom,
       ato,

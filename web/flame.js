@@ -10,6 +10,7 @@ import {
   controlMetric,
   controlRoot,
   controlSearch,
+  hiddenFrames,
 } from './controls.js';
 import { KIND_NAMES, kindColor, stateColor, stateLabel } from './colors.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
@@ -38,11 +39,11 @@ export function flameView(page) {
 
 // Returns the parameters of a flame graph, without those that are the server's defaults.
 export function flameParameters(page) {
-  const { merge, hide, root } = stateAll();
+  const { merge, root } = stateAll();
   return {
     metric: page.metric().id,
     merge: merge === 'function' ? '' : merge,
-    hide,
+    hide: hiddenFrames(page.metric().id),
     root: root === 'none' ? '' : root,
     ...stateSelection(),
   };
@@ -139,7 +140,7 @@ class FlameView {
       controlLayout(),
       controlInvert(),
       controlRoot(this.page.metric().id),
-      isReport ? null : [controlMerge(), controlHide()],
+      isReport ? null : [controlMerge(), controlHide(this.page.metric().id)],
     );
   }
 

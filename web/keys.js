@@ -42,6 +42,7 @@ const HELP = [
       ['f', 'flame or icicle'],
       ['v', 'invert: leaf first'],
       ['k, i, j', 'hide kernel, interpreter, library frames'],
+      ['w', 'hide waits for work'],
       ['c', 'copy the stack'],
       ['s', 'sandwich of the function'],
       ['o', 'source of the function'],
@@ -103,6 +104,7 @@ const KEYS_OF_PAGE = {
   k: hideKey('kernel'),
   i: hideKey('interpreter'),
   j: hideKey('library'),
+  w: hideKey('idle'),
 };
 
 function keysShow() {

@@ -67,7 +67,7 @@ class SandwichView {
 
   update() {
     const { fn, module } = stateAll();
-    fillControls(this.tools, el('div.tools-set', {}, controlMetric(this.page), controlMerge(), controlHide()));
+    fillControls(this.tools, el('div.tools-set', {}, controlMetric(this.page), controlMerge(), controlHide(this.page.metric().id)));
     fill(
       this.title,
       cleanName(fn, 300),

@@ -1,7 +1,7 @@
--- The time off the CPU, by slice of time, root and stack. label: the slice, from 1 on.
+-- The time off the CPU, by slice of time, root, stack and whether the thread slept. label: the slice, from 1 on.
 WITH parts AS (
     SELECT
-        begins, woken, ends, ustack_id, kstack_id, label AS root,
+        begins, woken, ends, ustack_id, kstack_id, label AS root, (state = page.state_code('sleeping'))::UTINYINT AS slept,
         unnest(range(
             (greatest(begins, $from::BIGINT) - $from::BIGINT) // $width::BIGINT,
             (least(ends, $to::BIGINT) - 1 - $from::BIGINT) // $width::BIGINT + 1)) AS slice
@@ -18,6 +18,6 @@ SELECT
     (slice + 1)::UINTEGER AS label, ustack_id, kstack_id, 0 AS value,
     sum(greatest(least(woken, until) - greatest(begins, since), 0)) AS blocked,
     sum(greatest(least(ends, until) - greatest(woken, since), 0)) AS runnable,
-    count(*) AS events, root
+    count(*) AS events, root, slept
 FROM limits
 GROUP BY ALL;

@@ -322,3 +322,28 @@ def test_slices_add_up(server):
         sums[node] += value
     assert sums == flame["nodes"]["self"]
     assert paths(flame) == paths(server.get("flame", metric="wall"))
+
+
+def test_waits_for_work_are_hidden_as_in_top(serve, tmp_path):
+    """A thread in epoll_wait() sleeps for work, and waits for a CPU afterwards. In a page fault there, or in a lock, it does not wait for
+    work."""
+    libc = "/usr/lib/libc.so.6"
+    loop = names("epoll_wait", module=libc) + names("serve", "main")
+    b = Batch()
+    for i, (state, stack, runnable) in enumerate([
+            ("sleeping", loop, 20 * MS), ("disk_sleep", loop, 0), ("sleeping", names("pthread_mutex_lock", module=libc) + names("locks", "main"), 0)]):
+        b.slice(i * SECOND, i * SECOND + (i + 1) * 100 * MS, state, stack, tgid=100 + i, pid=100 + i)
+        b.slice((i + 1) * SECOND, (i + 1) * SECOND + MS, "dead", stack, tgid=100 + i, pid=100 + i, runnable=runnable)
+    path = b.write(tmp_path / "rec")
+    server = serve(path)
+    table = run("top", "-r", path).stdout.split("OFF-CPU TIME BY FUNCTION")[1].split("\n\n")[0].splitlines()[2:-1]
+    top = {line.split()[-1]: float(line.split()[0]) + float(line.split()[1]) for line in table}
+    answer = server.get("functions", metric="offcpu", hide="idle")
+    own = {name: self / SECOND for (_, name), (self, _) in functions(answer).items() if self}
+    assert own == pytest.approx({"serve": 0.02 + 0.8, "locks": 0.7}, abs=0.002)
+    assert {name: s for name, s in top.items() if s} == pytest.approx(own, abs=0.002)
+    graph = paths(server.get("flame", metric="wall", hide="idle"))
+    assert sum(graph.values()) / SECOND == pytest.approx(answer["total"] / SECOND)
+    assert paths(server.get("flame", metric="offcpu"))[("main", "serve", "epoll_wait")] / SECOND == pytest.approx(0.9 + 0.8, abs=0.01)
+    slices = server.get("flame", metric="offcpu", hide="idle", slices=10)
+    assert sum(slices["slices"]["value"]) == pytest.approx(answer["total"], abs=100)

@@ -130,6 +130,18 @@ def test_metric_root_merge_and_hiding_are_asked_of_the_server(view, server):
     assert view.page.get_by_role("button", name="kernel", exact=True).get_attribute("aria-pressed") == "false"
 
 
+def test_waits_for_work_are_hidden_where_there_are_waits(view, server):
+    view.open("metric=offcpu")
+    view.page.keyboard.press("w")
+    view.settle()
+    assert server.asked[-1] == ("flame", dict(metric="offcpu", hide="idle"))
+    assert view.page.get_by_role("button", name="waits for work").get_attribute("aria-pressed") == "true"
+    view.page.get_by_label("Metric").select_option("cpu")
+    view.settle()
+    assert server.asked[-1] == ("flame", dict(metric="cpu"))
+    assert not view.page.get_by_role("button", name="waits for work").count()
+
+
 def test_a_stack_is_copied(open_view, server):
     view = open_view(server.url, permissions=["clipboard-read", "clipboard-write"])
     view.open()

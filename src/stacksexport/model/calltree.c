@@ -205,6 +205,17 @@ uint32_t calltree__leaf(struct calltree *t, const struct tree_stack *s)
 	return place ? *place : KEYMAP_NONE;
 }
 
+bool calltree__hides_sleep(const struct calltree *t, const struct tree_stack *s)
+{
+	size_t cnt;
+	const uint32_t *frames;
+
+	if (!(t->options.hide & HIDE_IDLE))
+		return false;
+	frames = stackset__find(t->stacks, s->ustack ? s->ustack : s->kstack, &cnt);
+	return stack_wait__find(t->stacks, frames, cnt).is_idle;
+}
+
 static bool is_caller_too(const struct trie *t, uint32_t node)
 {
 	uint32_t function = trie__function(t, node);

@@ -108,6 +108,9 @@ static const struct trait_rule {
 	    "g_main_loop_run", "aeProcessEvents", "main_loop_wait", "qemu_poll_ns",
 	    "PostmasterMain", "server_loop2", "BaseEventLoop._run_once", "BaseServer.serve_forever",
 	    "Arbiter.run" } },
+	/* the collector's processes without rights */
+	{ WAIT_PLUMBING, SUBJECT_NAME, MATCH_IS, { "channel__receive" } },
+	{ WAIT_OUTER_LOOP, SUBJECT_NAME, MATCH_IS, { "task__serve", "starter__begin" } },
 	{ WAIT_LOOP_CALL,
 	  SUBJECT_CALL,
 	  MATCH_IS,

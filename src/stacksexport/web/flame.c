@@ -253,7 +253,8 @@ static const struct {
 	enum tree_hide hide;
 } hides[] = { { "kernel", HIDE_KERNEL },
 	      { "interpreter", HIDE_INTERPRETER },
-	      { "library", HIDE_LIBRARY } };
+	      { "library", HIDE_LIBRARY },
+	      { "idle", HIDE_IDLE } };
 
 static int read_merge(const char *text, enum tree_merge *merge, struct answer *a)
 {
@@ -275,7 +276,7 @@ static int read_hide(const char *text, unsigned *hide, struct answer *a)
 		       (strlen(hides[i].name) != sz || strncmp(hides[i].name, text, sz) != 0))
 			i++;
 		if (i == cnt)
-			return answer__fail(a, 400, "hide is kernel, interpreter or library");
+			return answer__fail(a, 400, "hide is kernel, interpreter, library or idle");
 		*hide |= hides[i].hide;
 		text += sz + (text[sz] == ',');
 	}

@@ -168,10 +168,18 @@ void metric_rows__free(struct metric_rows *rows)
 
 /* ---- sums ----------------------------------------------------------------------------------- */
 
-/* The columns of samples_of_stacks.sql and waits_of_stacks.sql. Those of slices have a root, too.
- */
-enum sum_column { SUM_LABEL, SUM_USTACK, SUM_KSTACK, SUM_VALUE, SUM_EVENTS = 6, SUM_ROOT };
-#define SUM_COLUMNS (SUM_ROOT + 1)
+/* The columns of samples_of_stacks.sql, waits_of_stacks.sql and those of slices. The last ones may
+ * be missing. */
+enum sum_column {
+	SUM_LABEL,
+	SUM_USTACK,
+	SUM_KSTACK,
+	SUM_VALUE,
+	SUM_EVENTS = 6,
+	SUM_ROOT,
+	SUM_SLEPT,
+	SUM_COLUMNS
+};
 
 /* One run of metric__each(). */
 struct summing {
@@ -212,6 +220,11 @@ static int summing_give(struct summing *s, const struct metric_value *of_leaf,
 	return v.node == KEYMAP_NONE ? -ENOMEM : s->take(&v, s->arg);
 }
 
+static int64_t summing_column(const struct cells columns[SUM_COLUMNS], enum sum_column c, idx_t row)
+{
+	return columns[c].data ? cells__int(&columns[c], row) : 0;
+}
+
 static int summing_add_row(struct summing *s, const struct cells columns[SUM_COLUMNS], idx_t row)
 {
 	struct tree_stack stack = {
@@ -223,12 +236,17 @@ static int summing_add_row(struct summing *s, const struct cells columns[SUM_COL
 		.node = calltree__leaf(s->shape->tree, &stack),
 		.label = (uint32_t)cells__int(&columns[SUM_LABEL], row),
 		.events = cells__int(&columns[SUM_EVENTS], row),
-		.root = columns[SUM_ROOT].data ? (uint32_t)cells__int(&columns[SUM_ROOT], row) : 0,
+		.root = (uint32_t)summing_column(columns, SUM_ROOT, row),
 	};
+	bool hidden = summing_column(columns, SUM_SLEPT, row) &&
+		      calltree__hides_sleep(s->shape->tree, &stack);
 	int err = v.node == KEYMAP_NONE ? -ENOMEM : 0;
 
+	v.events = hidden ? 0 : v.events;
 	for (unsigned state = 0; state < STATE_CNT && !err; state++) {
-		v.value = cells__int(&columns[SUM_VALUE + state], row);
+		v.value = hidden && state == STATE_BLOCKED
+				  ? 0
+				  : cells__int(&columns[SUM_VALUE + state], row);
 		err = summing_give(s, &v, state);
 		v.events = v.value ? 0 : v.events; /* they count once */
 	}
