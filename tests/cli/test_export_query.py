@@ -40,6 +40,13 @@ def test_stacks_are_in_each_format(rec):
     assert [f["module"] for f in row["kstack"]] == ["[kernel]"] * 2
 
 
+def test_only_large_recordings_are_read_with_threads(rec, tmp_path):
+    """Each statement wakes all threads of DuckDB, which costs more than they save in a small recording."""
+    large = Batch().profile(1, names("f"), args=os.urandom(2_000_000).hex()).write(tmp_path / "r")
+    threads = [int(run("query", "SELECT current_setting('threads') AS threads", "-r", r).stdout.split()[1]) for r in (rec, large)]
+    assert threads[0] == 1 < threads[1]
+
+
 def test_odd_strings_are_quoted(tmp_path):
     odd = 'a,"b\n\u00e9\\'
     rec = Batch().profile(1, names("f"), command=odd).write(tmp_path / "r")

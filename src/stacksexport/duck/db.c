@@ -18,6 +18,7 @@
 static const struct {
 	const char *name, *value;
 } settings[] = {
+	{ "threads", "1" }, /* dbopen.c starts more for large recordings */
 	{ "autoload_known_extensions", "false" },
 	{ "autoinstall_known_extensions", "false" },
 	{ "allow_community_extensions", "false" },

@@ -2,6 +2,7 @@
 #include "stacksexport/duck/recfilepair.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t recfile_pair__paths(const struct recfile_pair *p, const char *paths[RECFILES_OF_PAIR])
@@ -13,6 +14,18 @@ size_t recfile_pair__paths(const struct recfile_pair *p, const char *paths[RECFI
 		if (all[i])
 			paths[cnt++] = all[i];
 	return cnt;
+}
+
+off_t recfile_pair__sz(const struct recfile_pair *p)
+{
+	const char *paths[RECFILES_OF_PAIR];
+	size_t cnt = recfile_pair__paths(p, paths);
+	struct stat st;
+	off_t sz = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		sz += stat(paths[i], &st) == 0 ? st.st_size : 0;
+	return sz;
 }
 
 bool recfile_pair__is_removed(const struct recfile_pair *p)

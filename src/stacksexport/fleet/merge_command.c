@@ -37,8 +37,7 @@ static int merger__settings(struct merger *m)
 	struct buf sql = { 0 };
 	int err;
 
-	buf__str(&sql, "SET threads = 1; SET memory_limit = '" MEMORY_LIMIT
-		       "'; SET parquet_metadata_cache = false;"
+	buf__str(&sql, "SET memory_limit = '" MEMORY_LIMIT "'; SET parquet_metadata_cache = false;"
 		       "SET temp_directory = ");
 	db__append_quoted(&sql, m->fleet.dir, '\'');
 	buf__str(&sql, " || '/" FLEET_STATE "/spill'");
