@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BUILD, EXAMPLES, alone, needs_bpf, wait_for, wait_worked
 from test_files import BUSY, ends, slow  # noqa: F401
-from test_sandbox import only_starter, section
+from test_sandbox import section, starter_of
 
 pytestmark = [needs_bpf, alone]
 
@@ -306,7 +306,7 @@ def test_a_user_makes_only_a_few_workers_hang(start, spawn, compile_c, attack):
     begin, end = section(program, ".symtab")
     attack(CROWD, COUNT=12, FROM=begin, TO=end)
     c = start("-p", "profile:u:199", "--no-cache")
-    starter = only_starter()
+    starter = starter_of(c)
     wait_for(lambda: hanging(starter) >= 4)
     time.sleep(10)
     assert hanging(starter) <= 8  # four, and what was idle or asked at the same time

@@ -15,10 +15,10 @@ import time
 
 import pytest
 
-from conftest import BUILD, COLLECTOR, alone, needs_bpf, wait_for, wait_worked, worked
+from conftest import BUILD, needs_bpf, wait_for, wait_worked, worked
 from test_files import BUSY, lost
 
-pytestmark = [needs_bpf, alone]
+pytestmark = needs_bpf
 
 KILLS = 1000
 
@@ -30,12 +30,13 @@ def children(pid):
         return []
 
 
-def starters():
-    """The processes that start workers. They have left the collector, but they are the same program. Until a worker names itself, it has the name of its parent."""
+def starters(folder):
+    """The processes that start workers for the collector that writes to this folder. They have left the collector, but they have its
+    command line. Until a worker names itself, it has the name of its parent."""
 
-    def is_one(folder):
+    def is_one(process):
         try:
-            return (folder / "comm").read_text() == "stacks-starter\n" and os.path.samestat(os.stat(folder / "exe"), os.stat(COLLECTOR))
+            return (process / "comm").read_text() == "stacks-starter\n" and os.fsencode(folder) in (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             return False
 
@@ -44,10 +45,9 @@ def starters():
     return [pid for pid in named if pid not in forked]
 
 
-def only_starter():
-    """The only one: that of an earlier test ends a moment after its collector."""
-    wait_for(lambda: len(starters()) == 1)
-    return starters()[0]
+def starter_of(c):
+    (pid,) = starters(c.path)
+    return pid
 
 
 def status_of(pid):
@@ -57,7 +57,7 @@ def status_of(pid):
 
 def test_the_kernel_says_what_a_worker_lacks(start):
     c = start("-p", "profile:u:99", "nothing")
-    starter = only_starter()
+    starter = starter_of(c)
     (worker,) = children(starter)
     s = status_of(worker)
     assert (s["Seccomp"], s["NoNewPrivs"], s["Groups"]) == (["2"], ["1"], [])
@@ -80,7 +80,7 @@ def test_the_kernel_says_what_a_worker_lacks(start):
 
 def test_workers_are_not_recorded(start, spawn, compile_c):
     c = start("-p", "profile:u:999,switch:u", "--no-cache")
-    starter = only_starter()
+    starter = starter_of(c)
     own = {starter, *children(starter)}
     wait_worked(0.5, spawn(compile_c(BUSY, name="busy")))
     own |= set(children(starter))
@@ -137,7 +137,7 @@ def test_a_thousand_kills_of_workers_lose_no_row(start, compile_c, tmp_path):
     copies = tmp_path / "copies"
     copies.mkdir()
     c = start("-p", "profile:u:999", "--no-cache", "--ring-size", "64M")
-    starter = only_starter()
+    starter = starter_of(c)
     killer = Killer(starter)
     killer.start()
     try:
@@ -195,7 +195,7 @@ def trace_reads(spawn, tmp_path):
     """Traces what the collector and its workers read from now on. Returns a function that, after their end, returns the ranges that each side has read from a file."""
 
     def begin(c):
-        starter = only_starter()
+        starter = starter_of(c)
         sides = [[c.pid], [starter, *children(starter)]]
         traces = [tmp_path / "trace-of-collector", tmp_path / "trace-of-workers"]
         options = ["-f", "-y", "-e", f"trace={','.join(READING)}", "-e", "signal=none"]
@@ -301,7 +301,7 @@ def test_hostile_workers_cost_names_and_no_row(start, spawn, compile_c, kind):
     """Workers under a debugger answer nonsense, or nothing: the collector prints that and continues."""
     change, message = HOSTILE[kind]
     c = start("-p", "profile:u:199", "--no-cache", "traced")
-    starter = only_starter()
+    starter = starter_of(c)
     pids = [starter, *children(starter)]
     call = change.partition(":")[0]
     spawn("strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={change}", "-e", "signal=none", "-o", "/dev/null", "-p", ",".join(map(str, pids)), stderr=subprocess.DEVNULL)
@@ -318,7 +318,7 @@ def test_hostile_workers_cost_names_and_no_row(start, spawn, compile_c, kind):
 
 def test_without_the_sandbox_there_are_no_workers(start):
     c = start("-p", "profile:u:99", "--no-sandbox", "nothing")
-    wait_for(lambda: starters() == [])
+    assert starters(c.path) == []
     r = c.stop()
     assert r.returncode == 0
     assert "with all rights of this process (--no-sandbox)" in r.stderr
