@@ -11,11 +11,9 @@ import time
 
 import pytest
 
-from conftest import ROOT, alone, needs_bpf
+from conftest import ROOT, needs_bpf
 from perfdata import (CONTEXT_MAX, PERF, STACKTRACE, Samples, capture_of, chains, needs_perf, perf, pprof, record, run,
                       sysprof_samples)
-
-pytestmark = alone  # perf names the BPF programs of other tests, too
 
 GOLDEN = ROOT / "tests" / "golden"
 USER = (1 << 64) - 512
