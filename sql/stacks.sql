@@ -41,8 +41,11 @@
 --   selected_span                             the name of a span, or its id in decimal
 --   selected_cgroup                           this cgroup, and those inside of it
 --   selected_kind, selected_host
---   other_groups_than               VARCHAR[] all groups but these
+--
+-- After profile/selected_group.sql, also a group:
+--
 --   selected_group                            a group by grouped_by: process, thread, cgroup, container, unit, span, host
+--   other_groups_than               VARCHAR[] all groups but these
 --
 -- Frames are long. A query over many events is fastest when it groups events by ustack_id and kstack_id first,
 -- and fetches frames for what is left; sql/pprof/ does so. A filter by a constant on what a view sorts by (pid in offcpu,
@@ -108,13 +111,6 @@ CREATE OR REPLACE MACRO is_selected(command, thread, tgid, pid, cgroup, trace_na
     AND (getvariable('selected_pid') IS NULL OR tgid = getvariable('selected_pid'))
     AND (getvariable('selected_tid') IS NULL OR pid = getvariable('selected_tid'))
     AND (getvariable('selected_host') IS NULL OR host = getvariable('selected_host'))
-    AND (
-        getvariable('selected_group') IS NULL
-        OR group_of(command, thread, tgid, pid, cgroup, trace_name, host) = getvariable('selected_group'))
-    AND (
-        getvariable('other_groups_than') IS NULL
-        OR NOT list_contains(
-            getvariable('other_groups_than'), group_of(command, thread, tgid, pid, cgroup, trace_name, host)))
     AND (
         getvariable('selected_span') IS NULL
         OR trace_name = getvariable('selected_span')

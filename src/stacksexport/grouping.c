@@ -53,8 +53,12 @@ static void grouping_take_name(const char *s, size_t sz, void *arg)
 int grouping__read(struct grouping *g, struct request *r, const char *by)
 {
 	int err = grouping__use(&r->db, by);
+	duckdb_result none = { 0 };
 
 	*g = (struct grouping){ 0 };
+	if (!err)
+		err = db__run_file(&r->db, "sql/profile/selected_group.sql", &none);
+	duckdb_destroy_result(&none);
 	if (!err)
 		err = request__each_text(r, "sql/profile/groups.sql", grouping_take_name, g);
 	if (!err && g->failed) {
