@@ -172,7 +172,7 @@ static void errand_give_up(struct errands *s)
  * Returns how long to wait for the next errand. Many users can hold locks, and one user can hold
  * his for less than the limit, again and again: all errands together have a limit, too.
  */
-static uint64_t patience_ns(struct errands *s, uint64_t now_ns)
+static uint64_t errand_patience_ns(struct errands *s, uint64_t now_ns)
 {
 	s->credit_ns += (now_ns - s->refilled_ns) / REFILL;
 	s->refilled_ns = now_ns;
@@ -190,9 +190,9 @@ static void errand_pay(struct errands *s, uint64_t waited_ns)
 }
 
 /* Hands the errand to the runner and waits for it. Must hold the lock. */
-static bool run_in_time(struct errands *s, struct errand *e)
+static bool errand_run_in_time(struct errands *s, struct errand *e)
 {
-	uint64_t begin_ns = monotonic__ns(), until_ns = begin_ns + patience_ns(s, begin_ns);
+	uint64_t begin_ns = monotonic__ns(), until_ns = begin_ns + errand_patience_ns(s, begin_ns);
 
 	s->runner->errand = e;
 	bell__ring(&s->changed);
@@ -218,7 +218,7 @@ bool errands__run(struct errands *s, struct errand *e)
 	if (!refused && !s->runner)
 		s->runner = runner_new(s);
 	refused |= !s->runner;
-	ran = !refused && run_in_time(s, e);
+	ran = !refused && errand_run_in_time(s, e);
 	pthread_mutex_unlock(&s->lock);
 	if (refused)
 		e->drop(e);

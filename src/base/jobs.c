@@ -89,7 +89,7 @@ static struct job *jobs_take(struct jobs *s)
 	return NULL;
 }
 
-static void set_priority(struct jobs_worker *w, enum job_rank rank)
+static void jobs_set_priority(struct jobs_worker *w, enum job_rank rank)
 {
 	int nice = rank > JOB_FIRST && w->jobs->nice < 0 ? 0 : w->jobs->nice;
 
@@ -156,7 +156,7 @@ static void jobs_work_off(struct jobs_worker *w, struct job *j)
 		jobs_begin(w, j);
 		if (jobs_answers(s, j)) {
 			pthread_mutex_unlock(&s->lock);
-			set_priority(w, j->rank);
+			jobs_set_priority(w, j->rank);
 			j->work(j);
 			pthread_mutex_lock(&s->lock);
 			if (j->late && j->at->diskless)
@@ -213,7 +213,7 @@ static int jobs_start(struct jobs *s)
 	return err;
 }
 
-static bool any_todo(const struct jobs *s)
+static bool jobs_any_todo(const struct jobs *s)
 {
 	for (size_t r = 0; r < JOB_RANK_CNT; r++)
 		if (s->todo[r].first)
@@ -222,7 +222,7 @@ static bool any_todo(const struct jobs *s)
 }
 
 /* Returns whether all current jobs are slow. */
-static bool all_are_slow(const struct jobs *s)
+static bool jobs_all_are_slow(const struct jobs *s)
 {
 	size_t slow_cnt = 0;
 
@@ -233,7 +233,7 @@ static bool all_are_slow(const struct jobs *s)
 
 /* Returns the CPU time of the thread. A read that makes progress uses some; a read that gets no
  * answer uses none. */
-static uint64_t cpu_ns(const struct jobs_worker *w)
+static uint64_t jobs_cpu_ns(const struct jobs_worker *w)
 {
 	struct timespec ts = { 0 };
 	clockid_t clock;
@@ -243,7 +243,7 @@ static uint64_t cpu_ns(const struct jobs_worker *w)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void set_hung(struct jobs_worker *w)
+static void jobs_set_hung(struct jobs_worker *w)
 {
 	struct jobs *s = w->jobs;
 
@@ -255,36 +255,36 @@ static void set_hung(struct jobs_worker *w)
 
 /* Returns whether the thread makes no progress: compares its CPU time when it has had the job for
  * LONG_NS, and then every STILL_NS. */
-static bool is_still(struct jobs_worker *w, uint64_t now_ns)
+static bool jobs_is_still(struct jobs_worker *w, uint64_t now_ns)
 {
 	uint64_t before_ns = w->cpu_ns;
 
 	if (now_ns < w->look_ns)
 		return false;
-	w->cpu_ns = cpu_ns(w);
+	w->cpu_ns = jobs_cpu_ns(w);
 	w->look_ns = now_ns + STILL_NS;
 	return w->cpu_ns == before_ns;
 }
 
-static void find_hung(struct jobs *s)
+static void jobs_find_hung(struct jobs *s)
 {
 	uint64_t now_ns = monotonic__ns();
 
 	for (size_t i = 0; i < s->worker_cnt; i++) {
 		struct jobs_worker *w = &s->workers[i];
 
-		if (w->in_hand && !w->hung && !w->in_hand->slow && is_still(w, now_ns))
-			set_hung(w);
+		if (w->in_hand && !w->hung && !w->in_hand->slow && jobs_is_still(w, now_ns))
+			jobs_set_hung(w);
 	}
 }
 
 /* Starts another thread if all threads that do not hang are blocked. */
 static void jobs_relieve(struct jobs *s)
 {
-	find_hung(s);
+	jobs_find_hung(s);
 	if (s->busy_cnt == s->worker_cnt && s->worker_cnt - s->hung_cnt < WORKER_MAX &&
-	    s->worker_cnt < THREAD_MAX && any_todo(s) &&
-	    (all_are_slow(s) || s->hung_cnt == s->busy_cnt ||
+	    s->worker_cnt < THREAD_MAX && jobs_any_todo(s) &&
+	    (jobs_all_are_slow(s) || s->hung_cnt == s->busy_cnt ||
 	     monotonic__ns() - s->moved_ns >= HELD_UP_NS))
 		jobs_start(s);
 }
@@ -419,27 +419,27 @@ struct jobs *jobs__new(void)
 }
 
 /* Returns the CPU time of the threads that have a job. */
-static uint64_t busy_cpu_ns(const struct jobs *s)
+static uint64_t jobs_busy_cpu_ns(const struct jobs *s)
 {
 	uint64_t sum_ns = 0;
 
 	for (size_t i = 0; i < s->worker_cnt; i++)
-		sum_ns += s->workers[i].in_hand ? cpu_ns(&s->workers[i]) : 0;
+		sum_ns += s->workers[i].in_hand ? jobs_cpu_ns(&s->workers[i]) : 0;
 	return sum_ns;
 }
 
 /* Waits until no thread has a job, or none makes progress. On a busy machine a thread may wait for
  * a CPU for longer than its job takes. Must hold the lock. */
-static void wait_for_threads(struct jobs *s)
+static void jobs_wait_for_threads(struct jobs *s)
 {
 	uint64_t now_ns = monotonic__ns(), last_ns = now_ns + STOP_NS;
-	uint64_t until_ns = now_ns + PATIENCE_NS, used_ns = busy_cpu_ns(s), before_ns;
+	uint64_t until_ns = now_ns + PATIENCE_NS, used_ns = jobs_busy_cpu_ns(s), before_ns;
 
 	while (s->busy_cnt > s->hung_cnt && now_ns < until_ns && now_ns < last_ns) {
 		jobs_wait_for_change(s, until_ns);
 		now_ns = monotonic__ns();
 		before_ns = used_ns;
-		used_ns = busy_cpu_ns(s);
+		used_ns = jobs_busy_cpu_ns(s);
 		if (used_ns != before_ns)
 			until_ns = now_ns + PATIENCE_NS;
 	}
@@ -454,7 +454,7 @@ static bool jobs_stop(struct jobs *s)
 	s->stop = true;
 	jobs_lend(s);
 	bell__ring(&s->changed);
-	wait_for_threads(s);
+	jobs_wait_for_threads(s);
 	idle = s->busy_cnt == 0;
 	pthread_mutex_unlock(&s->lock);
 	return idle;

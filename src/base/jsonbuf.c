@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 /* Returns true for a byte that must be escaped in a string (RFC 8259, section 7). */
-static bool is_escaped(unsigned char c)
+static bool jsonbuf_is_escaped(unsigned char c)
 {
 	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;
 }
@@ -30,7 +30,7 @@ static void jsonbuf_append_escaped(struct buf *out, const char *s, size_t sz)
 	size_t from = 0;
 
 	for (size_t at = 0; at < sz; at++) {
-		if (!is_escaped((unsigned char)s[at]))
+		if (!jsonbuf_is_escaped((unsigned char)s[at]))
 			continue;
 		buf__append(out, s + from, at - from);
 		jsonbuf_escape(out, (unsigned char)s[at]);

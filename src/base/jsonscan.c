@@ -34,7 +34,7 @@ static void jsonscan_skip_blanks(struct jsonscan_state *s)
 }
 
 /* Returns false at too many levels. */
-static bool open_level(struct jsonscan_state *s, bool is_object)
+static bool jsonscan_open_level(struct jsonscan_state *s, bool is_object)
 {
 	if (s->depth == JSONSCAN_DEPTH_MAX)
 		return false;
@@ -75,7 +75,7 @@ void jsonscan__each(const char *document, size_t sz, jsonscan_fn fn, void *arg)
 		char c = *s.at++;
 
 		if (c == '{' || c == '[') {
-			if (!open_level(&s, c == '{'))
+			if (!jsonscan_open_level(&s, c == '{'))
 				return;
 		} else if (c == '}' || c == ']') {
 			s.depth -= s.depth > 0;

@@ -18,7 +18,7 @@ static struct {
 	void (*before)(void);
 } state = { "stacks", LOG_INFO, NULL };
 
-static void fill_streams(void)
+static void log_fill_streams(void)
 {
 	int fd;
 
@@ -31,7 +31,7 @@ static void fill_streams(void)
 
 void log__init(const char *program, enum log_level level)
 {
-	fill_streams();
+	log_fill_streams();
 	state.program = program;
 	state.level = level;
 }

@@ -28,7 +28,7 @@ char *mount__point(const char *type)
 
 /* Returns the type of the line's file system if it has the device number, else NULL. The kernel
  * writes a space in a name as \040. */
-static const char *type_of_device(const char *line, unsigned major, unsigned minor)
+static const char *mount_type_of_device(const char *line, unsigned major, unsigned minor)
 {
 	const char *end = strstr(line, " - ");
 	unsigned maj, min;
@@ -47,7 +47,7 @@ bool mount__is_of_admin(const char *mountinfo, unsigned major, unsigned minor)
 	bool is_fuse;
 
 	while (f && !type && getline(&line, &sz, f) > 0)
-		type = type_of_device(line, major, minor);
+		type = mount_type_of_device(line, major, minor);
 	is_fuse = type && strncmp(type, "fuse", 4) == 0;
 	free(line);
 	if (f)

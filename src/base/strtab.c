@@ -47,7 +47,7 @@ struct strtab *strtab__new(void)
 	return t;
 }
 
-static void free_chunks(struct strtab *t)
+static void strtab_free_chunks(struct strtab *t)
 {
 	while (t->chunks) {
 		struct strtab_chunk *c = t->chunks;
@@ -61,7 +61,7 @@ void strtab__free(struct strtab *t)
 {
 	if (!t)
 		return;
-	free_chunks(t);
+	strtab_free_chunks(t);
 	free(t->entries);
 	hashindex__free(&t->index);
 	free(t);
@@ -69,7 +69,7 @@ void strtab__free(struct strtab *t)
 
 void strtab__reset(struct strtab *t)
 {
-	free_chunks(t);
+	strtab_free_chunks(t);
 	hashindex__clear(&t->index);
 	t->entries[0] = (struct strtab_entry){ .str = (char *)"" };
 	t->cnt = 1;

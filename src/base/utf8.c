@@ -35,7 +35,7 @@ size_t utf8__character(const char *text, size_t sz, bool *whole)
 }
 
 /* Marks, embeddings, overrides and isolates make a terminal show text in another order. */
-static bool is_bidi(const uint8_t *s, size_t sz)
+static bool utf8_is_bidi(const uint8_t *s, size_t sz)
 {
 	if (sz == 2)
 		return s[0] == 0xd8 && s[1] == 0x9c; /* U+061C */
@@ -50,7 +50,7 @@ bool utf8__is_control(const char *text, size_t sz)
 {
 	const uint8_t *s = (const uint8_t *)text;
 
-	if (is_bidi(s, sz))
+	if (utf8_is_bidi(s, sz))
 		return true;
 	return sz == 1 ? s[0] < 0x20 || s[0] == 0x7f : sz == 2 && s[0] == 0xc2 && s[1] < 0xa0;
 }
@@ -58,7 +58,7 @@ bool utf8__is_control(const char *text, size_t sz)
 #define HIGH_BITS 0x8080808080808080u
 
 /* Nearly all text is ASCII: checks eight bytes at a time. */
-static size_t ascii_prefix(const char *s, size_t sz)
+static size_t utf8_ascii_prefix(const char *s, size_t sz)
 {
 	size_t at = 0;
 	uint64_t word;
@@ -75,7 +75,7 @@ static size_t ascii_prefix(const char *s, size_t sz)
 
 size_t utf8__valid(const char *s, size_t sz)
 {
-	size_t at = ascii_prefix(s, sz);
+	size_t at = utf8_ascii_prefix(s, sz);
 	bool whole = true;
 
 	while (at < sz) {
@@ -84,7 +84,7 @@ size_t utf8__valid(const char *s, size_t sz)
 		if (!whole)
 			break;
 		at += n;
-		at += ascii_prefix(s + at, sz - at);
+		at += utf8_ascii_prefix(s + at, sz - at);
 	}
 	return at;
 }

@@ -98,8 +98,8 @@ int alloc__prepare(struct alloc *a, struct collector_bpf *skel, const char *way,
 /* ---- one file -----------------------------------------------------------------------------------
  */
 
-static int attach_functions(struct alloc *a, const struct elf_file *f,
-			    const struct alloc_functions *functions)
+static int alloc_attach_functions(struct alloc *a, const struct elf_file *f,
+				  const struct alloc_functions *functions)
 {
 	struct uprobes *u;
 	int err;
@@ -128,7 +128,7 @@ static int attach_functions(struct alloc *a, const struct elf_file *f,
 
 /* Takes ownership of fd. Most files have no allocation functions. Returns 0 or -errno (already
  * logged). */
-static int attach_file(struct alloc *a, int fd, const char *path)
+static int alloc_attach_file(struct alloc *a, int fd, const char *path)
 {
 	struct elf_file *f = elf_file__new(fd, path);
 	struct alloc_functions functions = { .cnt = 0 };
@@ -138,7 +138,7 @@ static int attach_file(struct alloc *a, int fd, const char *path)
 	if (f && f->machine == &machine_native)
 		err = alloc_task__find(a->workers, f, &functions);
 	if (!err && functions.cnt)
-		err = attach_functions(a, f, &functions);
+		err = alloc_attach_functions(a, f, &functions);
 	if (err)
 		log__warn("alloc: cannot attach to the functions of %s, its allocations are not "
 			  "recorded%s: %s",
@@ -157,7 +157,7 @@ struct code_mapping {
 	char path[LINE_SZ];
 };
 
-static bool parse_mapping(const char *line, struct code_mapping *m)
+static bool alloc_parse_mapping(const char *line, struct code_mapping *m)
 {
 	char exec;
 
@@ -169,8 +169,8 @@ static bool parse_mapping(const char *line, struct code_mapping *m)
 }
 
 /* An inode of 0 stands for the whole device. */
-static struct alloc_seen_file seen_file(const struct alloc *a, const struct code_mapping *m,
-					uint64_t ino)
+static struct alloc_seen_file alloc_seen_file(const struct alloc *a, const struct code_mapping *m,
+					      uint64_t ino)
 {
 	return (struct alloc_seen_file){ (uint64_t)m->major << 32 | m->minor, ino, a->now };
 }
@@ -180,9 +180,9 @@ static struct alloc_seen_file seen_file(const struct alloc *a, const struct code
  * the file must be on a file system that no user can keep from answering. Code in memory (memfd)
  * is on none.
  */
-static bool may_attach(struct alloc *a, const struct code_mapping *m)
+static bool alloc_may_attach(struct alloc *a, const struct code_mapping *m)
 {
-	const struct alloc_seen_file device = seen_file(a, m, 0);
+	const struct alloc_seen_file device = alloc_seen_file(a, m, 0);
 
 	if (mount__is_of_admin("/proc/self/mountinfo", m->major, m->minor))
 		return true;
@@ -193,20 +193,20 @@ static bool may_attach(struct alloc *a, const struct code_mapping *m)
 	return false;
 }
 
-static void see_mapping(struct alloc *a, uint32_t tgid, const struct code_mapping *m)
+static void alloc_see_mapping(struct alloc *a, uint32_t tgid, const struct code_mapping *m)
 {
-	const struct alloc_seen_file file = seen_file(a, m, m->ino);
+	const struct alloc_seen_file file = alloc_seen_file(a, m, m->ino);
 	char path[80];
 	int fd;
 
-	if (!alloc_seen__add(&a->seen, &file, tgid, monotonic__ns()) || !may_attach(a, m))
+	if (!alloc_seen__add(&a->seen, &file, tgid, monotonic__ns()) || !alloc_may_attach(a, m))
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, tgid, m->start,
 		 m->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		alloc_seen__remove(&a->seen, &file);
-	else if (workers__failed(attach_file(a, fd, m->path)))
+	else if (workers__failed(alloc_attach_file(a, fd, m->path)))
 		alloc_seen__fail(&a->seen, &file, monotonic__ns());
 }
 
@@ -229,9 +229,9 @@ static void alloc_see_process(struct alloc *a, uint32_t tgid, uint64_t address)
 	snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
 	f = fopen(path, "re");
 	for (size_t i = 0; f && i < MAPPINGS_MAX && fgets(line, sizeof(line), f); i++) {
-		if (parse_mapping(line, &m) &&
+		if (alloc_parse_mapping(line, &m) &&
 		    (!address || (m.start <= address && address < m.end)))
-			see_mapping(a, tgid, &m);
+			alloc_see_mapping(a, tgid, &m);
 	}
 	if (f)
 		fclose(f);
@@ -278,7 +278,7 @@ static void alloc_see_path(struct alloc *a, const char *path)
 /* Attaches to the C library of this process, which most programs have, and to the allocators beside
  * it: then the first allocations of programs are not missed. Kernels before 6.6 attach to each
  * function by itself, which takes too long for files that may never be mapped. */
-static void see_own_libraries(struct alloc *a)
+static void alloc_see_own_libraries(struct alloc *a)
 {
 	glob_t found = { 0 };
 
@@ -290,7 +290,7 @@ static void see_own_libraries(struct alloc *a)
 }
 
 /* The places stay when the command's process starts its program. */
-static void await_command(struct alloc *a)
+static void alloc_await_command(struct alloc *a)
 {
 	uint32_t tgid;
 
@@ -300,7 +300,7 @@ static void await_command(struct alloc *a)
 	if (!tgid)
 		return;
 	a->now = a->session && alloc_add_own(a, tgid) ? tgid : 0;
-	see_own_libraries(a);
+	alloc_see_own_libraries(a);
 	if (a->program)
 		alloc_see_path(a, a->program);
 	pthread_mutex_lock(&a->lock);
@@ -310,7 +310,7 @@ static void await_command(struct alloc *a)
 }
 
 /* Looks at the processes that have mapped code since the last call. */
-static void look_at_processes(struct alloc *a)
+static void alloc_look_at_processes(struct alloc *a)
 {
 	int fd = bpf_iter_create(bpf_link__fd(a->skel->links.alloc__any__find));
 	uint32_t tgids[64];
@@ -331,7 +331,7 @@ static void look_at_processes(struct alloc *a)
 }
 
 /* Looks again into files that workers could not read. */
-static void retry_files(struct alloc *a)
+static void alloc_retry_files(struct alloc *a)
 {
 	uint32_t tgid;
 
@@ -369,7 +369,7 @@ static void alloc_sleep(struct alloc *a)
 
 /* Looks again after each exec of a recorded process, and sometimes for libraries that are loaded
  * later. */
-static void follow_processes(struct alloc *a)
+static void alloc_follow_processes(struct alloc *a)
 {
 	uint64_t seen = 0, fresh_ns = 0, looked_ns = 0;
 
@@ -377,13 +377,13 @@ static void follow_processes(struct alloc *a)
 		uint64_t execs = __atomic_load_n(&a->skel->bss->alloc_execs, __ATOMIC_RELAXED),
 			 now_ns = monotonic__ns();
 
-		await_command(a);
+		alloc_await_command(a);
 		if (execs != seen)
 			fresh_ns = now_ns;
 		seen = execs;
 		if (now_ns - looked_ns >= LOOK_NS || now_ns - fresh_ns < FRESH_NS) {
-			look_at_processes(a);
-			retry_files(a);
+			alloc_look_at_processes(a);
+			alloc_retry_files(a);
 			looked_ns = now_ns;
 		}
 		alloc_sleep(a);
@@ -408,10 +408,10 @@ static void *alloc_run(void *arg)
 
 	alloc_limit_rights(a);
 	if (a->early)
-		see_own_libraries(a);
-	look_at_processes(a);
+		alloc_see_own_libraries(a);
+	alloc_look_at_processes(a);
 	alloc_change_state(a, ALLOC_LOOKS);
-	follow_processes(a);
+	alloc_follow_processes(a);
 	for (size_t i = 0; i < a->attached_cnt; i++)
 		uprobes__stop(a->attached[i]);
 	for (size_t i = 0; i < a->attached_cnt; i++)

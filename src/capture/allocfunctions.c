@@ -106,7 +106,7 @@ static const struct alloc_name *allocfunctions_find_name(const struct alloc_name
 	return NULL;
 }
 
-static const struct alloc_name *find_prefixed(const char *name)
+static const struct alloc_name *allocfunctions_find_prefixed(const char *name)
 {
 	for (size_t i = 0; i < CNT(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
@@ -118,7 +118,7 @@ static const struct alloc_name *find_prefixed(const char *name)
 }
 
 /* Returns false if the address is not in code. */
-static bool file_offset(const struct elf_file *f, uint64_t addr, uint64_t *off)
+static bool allocfunctions_file_offset(const struct elf_file *f, uint64_t addr, uint64_t *off)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -143,19 +143,21 @@ static size_t allocfunctions_find_address(const struct alloc_functions *l, uint6
 
 /* The kind of leaf is in the cookie until the library is known. A function with several names
  * counts as what the best known of them does. */
-static void add_function(const struct elf_file *f, struct alloc_functions *l,
-			 const struct alloc_name *n, uint64_t addr)
+static void allocfunctions_add_function(const struct elf_file *f, struct alloc_functions *l,
+					const struct alloc_name *n, uint64_t addr)
 {
 	struct alloc_function fn = { .addr = addr, .cookie = n->call | (uint64_t)n->leaf << 4 };
 	size_t i = allocfunctions_find_address(l, addr);
 
 	if (i < l->cnt && fn.cookie >> 4 > l->at[i].cookie >> 4)
 		l->at[i].cookie = fn.cookie;
-	if (i == l->cnt && l->cnt < ALLOC_FUNCTION_MAX && file_offset(f, addr, &fn.off))
+	if (i == l->cnt && l->cnt < ALLOC_FUNCTION_MAX &&
+	    allocfunctions_file_offset(f, addr, &fn.off))
 		l->at[l->cnt++] = fn;
 }
 
-static void see_defined(struct allocator_scan *s, const char *name, const GElf_Sym *sym)
+static void allocfunctions_see_defined(struct allocator_scan *s, const char *name,
+				       const GElf_Sym *sym)
 {
 	bool local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
 	const struct alloc_name *n;
@@ -166,24 +168,25 @@ static void see_defined(struct allocator_scan *s, const char *name, const GElf_S
 	}
 	if (!local && (n = allocfunctions_find_name(c_names, CNT(c_names), name)) != NULL) {
 		s->defines_malloc |= !strcmp(name, "malloc");
-		add_function(s->file, &s->found[SYMBOLS_C], n, sym->st_value);
+		allocfunctions_add_function(s->file, &s->found[SYMBOLS_C], n, sym->st_value);
 	} else if (!local &&
 		   (n = allocfunctions_find_name(cpp_names, CNT(cpp_names), name)) != NULL) {
-		add_function(s->file, &s->found[SYMBOLS_CPP], n, sym->st_value);
-	} else if ((n = find_prefixed(name)) != NULL) {
-		add_function(s->file, &s->found[SYMBOLS_PREFIXED], n, sym->st_value);
+		allocfunctions_add_function(s->file, &s->found[SYMBOLS_CPP], n, sym->st_value);
+	} else if ((n = allocfunctions_find_prefixed(name)) != NULL) {
+		allocfunctions_add_function(s->file, &s->found[SYMBOLS_PREFIXED], n, sym->st_value);
 	}
 }
 
-static void see_symbol(struct allocator_scan *s, const char *name, const GElf_Sym *sym)
+static void allocfunctions_see_symbol(struct allocator_scan *s, const char *name,
+				      const GElf_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF)
 		s->imports_malloc |= !strcmp(name, "malloc");
 	else if (GELF_ST_TYPE(sym->st_info) == STT_FUNC)
-		see_defined(s, name, sym);
+		allocfunctions_see_defined(s, name, sym);
 }
 
-static int scan_table(struct allocator_scan *s, struct symlist *l, uint32_t type)
+static int allocfunctions_scan_table(struct allocator_scan *s, struct symlist *l, uint32_t type)
 {
 	struct symbol_section table;
 	GElf_Shdr shdr;
@@ -195,21 +198,21 @@ static int scan_table(struct allocator_scan *s, struct symlist *l, uint32_t type
 	for (size_t i = 0; i < table.cnt && !err; i++) {
 		GElf_Sym sym = symbol_section__at(&table, i);
 
-		see_symbol(s, symbol_section__name(&table, &sym), &sym);
+		allocfunctions_see_symbol(s, symbol_section__name(&table, &sym), &sym);
 	}
 	symbol_section__free(&table);
 	return err == -ENOENT ? 0 : err;
 }
 
-static bool is_leaf(const struct allocator_scan *s, uint64_t leaf)
+static bool allocfunctions_is_leaf(const struct allocator_scan *s, uint64_t leaf)
 {
 	if (leaf == LEAF_LIBRARY)
 		return s->leaves[LEAF_LIBRARY] || s->leaves[LEAF_OWN];
 	return leaf == LEAF_ALWAYS || s->leaves[leaf];
 }
 
-static void take_functions(const struct allocator_scan *s, enum symbol_set set,
-			   struct alloc_functions *out)
+static void allocfunctions_take_functions(const struct allocator_scan *s, enum symbol_set set,
+					  struct alloc_functions *out)
 {
 	const struct alloc_functions *l = &s->found[set];
 
@@ -219,7 +222,8 @@ static void take_functions(const struct allocator_scan *s, enum symbol_set set,
 
 		if (allocfunctions_find_address(out, fn.addr) < out->cnt)
 			continue;
-		fn.cookie = call | (is_leaf(s, fn.cookie >> 4) ? ALLOC_COOKIE_LEAF : 0) |
+		fn.cookie = call |
+			    (allocfunctions_is_leaf(s, fn.cookie >> 4) ? ALLOC_COOKIE_LEAF : 0) |
 			    (fn.addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE;
 		out->at[out->cnt++] = fn;
 	}
@@ -233,25 +237,25 @@ int alloc_functions__find(const struct elf_file *f, struct alloc_functions *out)
 
 	out->cnt = 0;
 	if (!err)
-		err = scan_table(&s, &l, SHT_DYNSYM);
+		err = allocfunctions_scan_table(&s, &l, SHT_DYNSYM);
 	if (!err)
-		err = scan_table(&s, &l, SHT_SYMTAB);
+		err = allocfunctions_scan_table(&s, &l, SHT_SYMTAB);
 	symlist__free(&l);
 	if (err)
 		return err;
-	take_functions(&s, s.defines_malloc ? SYMBOLS_C : SYMBOLS_PREFIXED, out);
+	allocfunctions_take_functions(&s, s.defines_malloc ? SYMBOLS_C : SYMBOLS_PREFIXED, out);
 	if (s.defines_malloc || !s.imports_malloc)
-		take_functions(&s, SYMBOLS_CPP, out);
+		allocfunctions_take_functions(&s, SYMBOLS_CPP, out);
 	return 0;
 }
 
-static bool is_sound(const struct elf_file *f, const struct alloc_function *fn)
+static bool allocfunctions_is_sound(const struct elf_file *f, const struct alloc_function *fn)
 {
 	uint64_t page = (fn->addr & ALLOC_PAGE_MASK) << ALLOC_COOKIE_PAGE,
 		 call = fn->cookie & ALLOC_COOKIE_CALL, off;
 
 	return call <= ALLOC_FREE && (fn->cookie & ~ALLOC_COOKIE_LEAF) == (page | call) &&
-	       file_offset(f, fn->addr, &off) && off == fn->off;
+	       allocfunctions_file_offset(f, fn->addr, &off) && off == fn->off;
 }
 
 bool alloc_functions__are_sound(const struct elf_file *f, const struct alloc_functions *l)
@@ -259,7 +263,8 @@ bool alloc_functions__are_sound(const struct elf_file *f, const struct alloc_fun
 	if (l->cnt > ALLOC_FUNCTION_MAX)
 		return false;
 	for (size_t i = 0; i < l->cnt; i++)
-		if (!is_sound(f, &l->at[i]) || allocfunctions_find_address(l, l->at[i].addr) != i)
+		if (!allocfunctions_is_sound(f, &l->at[i]) ||
+		    allocfunctions_find_address(l, l->at[i].addr) != i)
 			return false;
 	return true;
 }

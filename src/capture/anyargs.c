@@ -31,7 +31,7 @@ static const struct arg_letter *arg_letter__find(char c)
 	return NULL;
 }
 
-static int wrong_letters(const struct any_wish *w)
+static int anyargs_wrong_letters(const struct any_wish *w)
 {
 	log__error("%s:%s=%s: expected up to %d letters, one for each argument that there is: "
 		   "d int, u unsigned, l long, p pointer, s text, - none%s",
@@ -68,13 +68,13 @@ static struct usdt_arg anyargs_value_of(const struct arg_letter *l, const struct
 	return value;
 }
 
-static int take_result(const struct any_wish *w, const struct found_args *args, const char *letter,
-		       struct any_site *site)
+static int anyargs_take_result(const struct any_wish *w, const struct found_args *args,
+			       const char *letter, struct any_site *site)
 {
 	const struct arg_letter *l = arg_letter__find(*letter);
 
 	if (!w->target->source->at_return || !l || l->text != ANY_NUMBER || letter[1])
-		return wrong_letters(w);
+		return anyargs_wrong_letters(w);
 	site->result = anyargs_value_of(l, &args->result);
 	return 0;
 }
@@ -85,13 +85,13 @@ int any_args__apply(const struct any_wish *w, const struct found_args *args, str
 		const struct arg_letter *l = arg_letter__find(w->args[i]);
 
 		if (w->args[i] == RESULT_MARK)
-			return take_result(w, args, &w->args[i + 1], site);
+			return anyargs_take_result(w, args, &w->args[i + 1], site);
 		if (w->args[i] == KEY && w->target->source->at_end && i < args->cnt) {
 			site->key = args->at[i];
 			continue;
 		}
 		if (i == args->cnt || (!l && w->args[i] != '-'))
-			return wrong_letters(w);
+			return anyargs_wrong_letters(w);
 		if (!l)
 			continue;
 		any_args__take(

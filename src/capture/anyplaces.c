@@ -19,7 +19,7 @@
 #define PLACE_MAX      16384	   /* of one static probe */
 
 /* A single text has all the room. */
-static void set_wide(struct any_site *site)
+static void anyplaces_set_wide(struct any_site *site)
 {
 	unsigned texts = 0;
 
@@ -29,14 +29,14 @@ static void set_wide(struct any_site *site)
 }
 
 /* Returns the index of the site; adds it if it is new. Returns -EFBIG if there is no room. */
-static int add_site(const struct any_wish *w, struct any_site *site)
+static int anyplaces_add_site(const struct any_wish *w, struct any_site *site)
 {
 	struct any_probes *a = w->probes;
 	int err = any_tests__parse(w, site);
 
 	if (err)
 		return err;
-	set_wide(site);
+	anyplaces_set_wide(site);
 	for (uint32_t i = 0; i < a->site_cnt; i++)
 		if (memcmp(&a->sites[i], site, sizeof(*site)) == 0)
 			return (int)i;
@@ -52,7 +52,7 @@ static int add_site(const struct any_wish *w, struct any_site *site)
  */
 
 /* Opens PATH, the first path_sz bytes of the name. */
-static int open_program(struct any_target *t, size_t path_sz)
+static int anyplaces_open_program(struct any_target *t, size_t path_sz)
 {
 	char *path = strndup(t->name, path_sz);
 	int err = 0;
@@ -75,7 +75,7 @@ static int anyplaces_add_place(const struct any_wish *w, struct any_site *site,
 			       const struct sdt_place *place)
 {
 	struct uprobe_places *p = &w->target->places;
-	int idx = add_site(w, site);
+	int idx = anyplaces_add_site(w, site);
 
 	if (idx < 0)
 		return idx;
@@ -88,8 +88,8 @@ static int anyplaces_add_place(const struct any_wish *w, struct any_site *site,
 }
 
 /* Returns the file offset of the function, or 0. Sets `*failed` if workers failed. */
-static uint64_t function_off(struct workers *workers, const struct elf_file *f, const char *name,
-			     bool *failed)
+static uint64_t anyplaces_function_off(struct workers *workers, const struct elf_file *f,
+				       const char *name, bool *failed)
 {
 	struct symbol_search search = { .workers = workers, .left = SYMBOLS_SZ_MAX };
 	uint64_t vaddr;
@@ -106,7 +106,7 @@ static uint64_t function_off(struct workers *workers, const struct elf_file *f, 
 }
 
 /* Applies letters and tests. */
-static int describe_function(const struct any_wish *w, bool in_kernel)
+static int anyplaces_describe_function(const struct any_wish *w, bool in_kernel)
 {
 	struct found_args args;
 
@@ -121,16 +121,16 @@ int any_places__function(const struct any_wish *w)
 	const char *colon = strrchr(t->name, ':');
 	struct sdt_place place = { 0 };
 	bool failed;
-	int err = colon ? open_program(t, (size_t)(colon - t->name))
+	int err = colon ? anyplaces_open_program(t, (size_t)(colon - t->name))
 			: any_target__wrong(t, "expected PATH:FUNCTION");
 
 	if (err)
 		return err;
-	place.pc_off = function_off(w->probes->workers, t->file, colon + 1, &failed);
+	place.pc_off = anyplaces_function_off(w->probes->workers, t->file, colon + 1, &failed);
 	if (!place.pc_off)
 		return any_target__wrong(t, failed ? "its symbols could not be read"
 						   : "the file has no symbol of such a function");
-	err = describe_function(w, false);
+	err = anyplaces_describe_function(w, false);
 	return err ? err : anyplaces_add_place(w, &w->place->site, &place);
 }
 
@@ -168,7 +168,8 @@ static bool anyplaces_is_note(const struct note_search *s, const struct sdt_note
 }
 
 /* Without letters, the arguments are numbers as the note describes them. */
-static int fill_site(const struct any_wish *w, const struct found_args *args, struct any_site *site)
+static int anyplaces_fill_site(const struct any_wish *w, const struct found_args *args,
+			       struct any_site *site)
 {
 	if (w->args)
 		return any_args__apply(w, args, site);
@@ -195,7 +196,7 @@ static int anyplaces_see_note(const struct sdt_note *n, void *arg)
 		return 0;
 	}
 	args.cnt = cnt < EVENT_ARG_CNT ? (size_t)cnt : EVENT_ARG_CNT;
-	err = fill_site(s->wish, &args, &site);
+	err = anyplaces_fill_site(s->wish, &args, &site);
 	if (!err)
 		err = anyplaces_add_place(s->wish, &site, &place);
 	if (s->cnt++ == 0)
@@ -204,7 +205,7 @@ static int anyplaces_see_note(const struct sdt_note *n, void *arg)
 }
 
 /* Points .provider and .name into PATH:PROVIDER:NAME; returns the length of the path, or 0. */
-static size_t split_sdt(const char *text, struct note_search *s)
+static size_t anyplaces_split_sdt(const char *text, struct note_search *s)
 {
 	const char *name = strrchr(text, ':'), *provider = name;
 
@@ -221,8 +222,8 @@ int any_places__note(const struct any_wish *w)
 {
 	struct note_search s = { .wish = w, .blank = w->place->site };
 	struct any_target *t = w->target;
-	size_t path_sz = split_sdt(t->name, &s);
-	int err = path_sz ? open_program(t, path_sz)
+	size_t path_sz = anyplaces_split_sdt(t->name, &s);
+	int err = path_sz ? anyplaces_open_program(t, path_sz)
 			  : any_target__wrong(t, "expected PATH:PROVIDER:NAME");
 
 	if (!err)
@@ -275,7 +276,7 @@ static void anyplaces_drop_kind(char *name)
 }
 
 /* A static probe has one part more than a function. */
-static int find_either(const struct any_wish *w)
+static int anyplaces_find_either(const struct any_wish *w)
 {
 	const char *slash = strrchr(w->target->name, '/'),
 		   *colon = strchr(slash ? slash : w->target->name, ':');
@@ -296,7 +297,7 @@ static int anyplaces_name_end(const struct any_wish *w, struct any_target *end, 
 }
 
 /* The first text is the span's name, or else the name of its begin. */
-static void label_span(const struct any_wish *w)
+static void anyplaces_label_span(const struct any_wish *w)
 {
 	struct any_site *site = &w->place->site;
 
@@ -307,7 +308,7 @@ static void label_span(const struct any_wish *w)
 	str__copy(site->label, sizeof(site->label), anyplaces_last_part(w->target->name));
 }
 
-static int name_span(const struct any_wish *w, const struct any_target *end)
+static int anyplaces_name_span(const struct any_wish *w, const struct any_target *end)
 {
 	char **name = &w->probes->span_names[w->place->site.blank.choice];
 
@@ -336,13 +337,13 @@ int any_places__span(const struct any_wish *wish)
 	if (err)
 		return err;
 	any_wish__cut(&end_wish);
-	label_span(&begin_wish);
-	err = find_either(&begin_wish);
+	anyplaces_label_span(&begin_wish);
+	err = anyplaces_find_either(&begin_wish);
 	if (!err)
-		err = find_either(&end_wish);
+		err = anyplaces_find_either(&end_wish);
 	if (!err && !wish->place->site.key.sz != !end_place.site.key.sz)
 		err = any_target__wrong(wish->target, "begin and end need a key (k) each, or none");
-	return err ? err : name_span(wish, end);
+	return err ? err : anyplaces_name_span(wish, end);
 }
 
 /* ---- the kernel -------------------------------------------------------------------------------
@@ -350,9 +351,9 @@ int any_places__span(const struct any_wish *wish)
 
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-static int add_kernel_place(const struct any_wish *w)
+static int anyplaces_add_kernel_place(const struct any_wish *w)
 {
-	int idx = add_site(w, &w->place->site);
+	int idx = anyplaces_add_site(w, &w->place->site);
 
 	w->target->site_idx = (uint32_t)idx;
 	return idx < 0 ? idx : 0;
@@ -367,7 +368,7 @@ int any_places__tracepoint(const struct any_wish *w)
 	    name + strspn(name, NAME_CHARS) != colon)
 		return any_target__wrong(w->target, "expected GROUP:NAME");
 	err = tracepoint__describe(w->place, w->args, &w->target->tracepoint_id);
-	return err ? err : add_kernel_place(w);
+	return err ? err : anyplaces_add_kernel_place(w);
 }
 
 int any_places__kernel_function(const struct any_wish *w)
@@ -377,6 +378,6 @@ int any_places__kernel_function(const struct any_wish *w)
 
 	if (!*name || name[strspn(name, NAME_CHARS ".")])
 		return any_target__wrong(w->target, "expected the name of a function");
-	err = describe_function(w, true);
-	return err ? err : add_kernel_place(w);
+	err = anyplaces_describe_function(w, true);
+	return err ? err : anyplaces_add_kernel_place(w);
 }

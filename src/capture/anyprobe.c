@@ -24,64 +24,68 @@ int any_target__wrong(const struct any_target *t, const char *why)
 /* ---- the sources ------------------------------------------------------------------------------
  */
 
-static struct bpf_program *uprobe_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_uprobe_program(struct collector_bpf *skel)
 {
 	return skel->progs.uprobe__hit;
 }
 
-static struct bpf_program *sdt_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_sdt_program(struct collector_bpf *skel)
 {
 	return skel->progs.sdt__hit;
 }
 
-static struct bpf_program *tracepoint_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_tracepoint_program(struct collector_bpf *skel)
 {
 	return skel->progs.tracepoint__hit;
 }
 
-static struct bpf_program *kprobe_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_kprobe_program(struct collector_bpf *skel)
 {
 	return skel->progs.kprobe__hit;
 }
 
-static struct bpf_program *enter_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_enter_program(struct collector_bpf *skel)
 {
 	return skel->progs.call__enter;
 }
 
-static struct bpf_program *return_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_return_program(struct collector_bpf *skel)
 {
 	return skel->progs.call__return;
 }
 
-static struct bpf_program *begin_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_begin_program(struct collector_bpf *skel)
 {
 	return skel->progs.span__begin;
 }
 
-static struct bpf_program *end_program(struct collector_bpf *skel)
+static struct bpf_program *anyprobe_end_program(struct collector_bpf *skel)
 {
 	return skel->progs.span__end;
 }
 
 static const struct any_source any_sources[] = {
-	{ .probe = "uprobe", .find = any_places__function, .program = uprobe_program },
+	{ .probe = "uprobe", .find = any_places__function, .program = anyprobe_uprobe_program },
 	{ .probe = "call",
 	  .find = any_places__call,
-	  .program = enter_program,
-	  .at_return = return_program },
-	{ .probe = "sdt", .find = any_places__note, .program = sdt_program },
+	  .program = anyprobe_enter_program,
+	  .at_return = anyprobe_return_program },
+	{ .probe = "sdt", .find = any_places__note, .program = anyprobe_sdt_program },
 	{ .probe = "span",
 	  .find = any_places__span,
-	  .program = begin_program,
-	  .at_end = end_program },
-	{ .probe = "tracepoint", .find = any_places__tracepoint, .program = tracepoint_program },
-	{ .probe = "kprobe", .find = any_places__kernel_function, .program = kprobe_program },
+	  .program = anyprobe_begin_program,
+	  .at_end = anyprobe_end_program },
+	{ .probe = "tracepoint",
+	  .find = any_places__tracepoint,
+	  .program = anyprobe_tracepoint_program },
+	{ .probe = "kprobe",
+	  .find = any_places__kernel_function,
+	  .program = anyprobe_kprobe_program },
 };
 
 #define SOURCE_CNT (sizeof(any_sources) / sizeof(*any_sources))
 
-static const struct any_source *source_of(const struct probe_choice *choice)
+static const struct any_source *anyprobe_source_of(const struct probe_choice *choice)
 {
 	for (size_t i = 0; i < SOURCE_CNT; i++)
 		if (!strcmp(any_sources[i].probe, choice->probe->name))
@@ -103,12 +107,12 @@ void any_wish__cut(struct any_wish *w)
 	w->args = anyprobe_cut(strrchr(w->target->name, '='));
 }
 
-static int add_choice(struct any_probes *a, const struct probe_choice *choice, size_t idx)
+static int anyprobe_add_choice(struct any_probes *a, const struct probe_choice *choice, size_t idx)
 {
 	struct any_place *p = &a->places[idx];
 	struct any_wish w = { .probes = a, .place = p, .target = &a->targets[idx] };
 
-	w.target->source = source_of(choice);
+	w.target->source = anyprobe_source_of(choice);
 	if (!w.target->source)
 		return 0;
 	w.target->name = strdup(choice->path);
@@ -132,7 +136,7 @@ struct any_probes *any_probes__new(struct workers *workers, const struct probe_c
 	if (a)
 		a->workers = workers;
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = add_choice(a, &choices[i], i);
+		err = anyprobe_add_choice(a, &choices[i], i);
 	if (!err)
 		return a;
 	any_probes__free(a);
@@ -147,7 +151,7 @@ const struct any_place *any_probes__place(const struct any_probes *a, uint64_t i
 /* ---- the kernel's side ------------------------------------------------------------------------
  */
 
-static int set_multi(struct bpf_program *prog)
+static int anyprobe_set_multi(struct bpf_program *prog)
 {
 	return bpf_program__set_expected_attach_type(prog,
 						     (enum bpf_attach_type)UPROBES_ATTACH_MULTI);
@@ -165,16 +169,16 @@ int any_probes__prepare(struct any_probes *a, struct collector_bpf *skel, bool m
 
 		if (s->find == any_places__tracepoint || s->find == any_places__kernel_function)
 			continue;
-		err = set_multi(s->program(skel));
+		err = anyprobe_set_multi(s->program(skel));
 		if (!err && s->at_return)
-			err = set_multi(s->at_return(skel));
+			err = anyprobe_set_multi(s->at_return(skel));
 		if (!err && s->at_end)
-			err = set_multi(s->at_end(skel));
+			err = anyprobe_set_multi(s->at_end(skel));
 	}
 	return err;
 }
 
-static int attach_tracepoint(struct any_target *t, struct bpf_program *prog)
+static int anyprobe_attach_tracepoint(struct any_target *t, struct bpf_program *prog)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr),
 					.type = PERF_TYPE_TRACEPOINT,
@@ -192,7 +196,7 @@ static int attach_tracepoint(struct any_target *t, struct bpf_program *prog)
 	return err;
 }
 
-static int attach_kernel_function(struct any_target *t, struct bpf_program *prog)
+static int anyprobe_attach_kernel_function(struct any_target *t, struct bpf_program *prog)
 {
 	LIBBPF_OPTS(bpf_kprobe_opts, opts, .bpf_cookie = t->site_idx);
 	int err;
@@ -207,14 +211,15 @@ static int attach_kernel_function(struct any_target *t, struct bpf_program *prog
 	return err;
 }
 
-static int attach_to_kernel(struct any_target *t, struct bpf_program *prog)
+static int anyprobe_attach_to_kernel(struct any_target *t, struct bpf_program *prog)
 {
-	return t->tracepoint_id ? attach_tracepoint(t, prog) : attach_kernel_function(t, prog);
+	return t->tracepoint_id ? anyprobe_attach_tracepoint(t, prog)
+				: anyprobe_attach_kernel_function(t, prog);
 }
 
 /* Returns come first: a call that is seen to begin is also seen to return. */
-static int attach_to_returns(const struct any_probes *a, const struct any_target *t,
-			     const struct bpf_program *prog)
+static int anyprobe_attach_to_returns(const struct any_probes *a, const struct any_target *t,
+				      const struct bpf_program *prog)
 {
 	struct uprobe_places copy = { .when = UPROBES_RETURN };
 	int err;
@@ -240,15 +245,16 @@ static int anyprobe_attach_target(const struct any_probes *a, struct any_target 
 	if (!t->source)
 		return 0;
 	if (!t->file)
-		return attach_to_kernel(t, t->source->program(skel));
+		return anyprobe_attach_to_kernel(t, t->source->program(skel));
 	if (t->source->at_return)
-		err = attach_to_returns(a, t, t->source->at_return(skel));
+		err = anyprobe_attach_to_returns(a, t, t->source->at_return(skel));
 	return err ? err
 		   : uprobes__add(a->uprobes, t->source->program(skel), t->name, t->file->fd,
 				  &t->places);
 }
 
-static int attach_end(const struct any_probes *a, struct any_target *t, struct collector_bpf *skel)
+static int anyprobe_attach_end(const struct any_probes *a, struct any_target *t,
+			       struct collector_bpf *skel)
 {
 	return t->source ? uprobes__add(a->uprobes, t->source->at_end(skel), t->name, t->file->fd,
 					&t->places)
@@ -266,7 +272,7 @@ int any_probes__attach(struct any_probes *a, struct collector_bpf *skel)
 	if (!err && !a->uprobes)
 		err = -errno;
 	for (size_t i = 0; i < PROBE_CHOICE_MAX && !err; i++) {
-		err = attach_end(a, &a->ends[i], skel);
+		err = anyprobe_attach_end(a, &a->ends[i], skel);
 		if (!err)
 			err = anyprobe_attach_target(a, &a->targets[i], skel);
 	}

@@ -41,8 +41,8 @@ static bool anytests_is_word(const char *name, size_t sz, const char *word)
 }
 
 /* Returns the index of what is tested, or -1. */
-static int subject_of(const struct any_wish *w, const struct any_site *site, const char *name,
-		      size_t sz)
+static int anytests_subject_of(const struct any_wish *w, const struct any_site *site,
+			       const char *name, size_t sz)
 {
 	for (int i = 0; i < EVENT_ARG_CNT; i++)
 		if (site->args[i].value.sz && anytests_is_word(name, sz, w->place->names[i]))
@@ -107,7 +107,7 @@ static int anytests_parse_test(const struct any_wish *w, struct any_site *site, 
 {
 	size_t name_sz = strcspn(test, "=!<>");
 	const struct test_op *op = test_op__at(test + name_sz);
-	int subject = subject_of(w, site, test, name_sz);
+	int subject = anytests_subject_of(w, site, test, name_sz);
 
 	if (!op)
 		return anytests_wrong_test(w, test,

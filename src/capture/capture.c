@@ -32,7 +32,7 @@ print_to_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 }
 
 /* Makes a sampler for each program of a perf event. The parameter of its probe is the rate. */
-static int new_samplers(struct capture *c)
+static int capture_new_samplers(struct capture *c)
 {
 	struct bpf_program *prog;
 
@@ -55,7 +55,7 @@ static int new_samplers(struct capture *c)
 	return 0;
 }
 
-static int update_samplers(struct capture *c)
+static int capture_update_samplers(struct capture *c)
 {
 	int err = 0;
 
@@ -64,7 +64,7 @@ static int update_samplers(struct capture *c)
 	return err;
 }
 
-static void say_refused(int err)
+static void capture_say_refused(int err)
 {
 	struct features *f = features__new();
 
@@ -73,7 +73,7 @@ static void say_refused(int err)
 	features__free(f);
 }
 
-static int load_programs(struct capture *c)
+static int capture_load_programs(struct capture *c)
 {
 	int load_err = capture__begin_rings(c), err = load_err;
 
@@ -82,10 +82,10 @@ static int load_programs(struct capture *c)
 		err = capture__end_rings(c, load_err);
 	}
 	if (load_err)
-		say_refused(load_err);
+		capture_say_refused(load_err);
 	if (!err)
 		err = capture__fill_bounce(c);
-	return err ? err : new_samplers(c);
+	return err ? err : capture_new_samplers(c);
 }
 
 struct capture *capture__new(const struct capture_options *options)
@@ -153,7 +153,7 @@ void capture__free(struct capture *c)
 
 /* The sampler attaches the program of a perf event; usdt attaches that of a uprobe, anyprobe.c that
  * of a tracepoint. */
-static int attach_program(const struct bpf_prog_skeleton *p)
+static int capture_attach_program(const struct bpf_prog_skeleton *p)
 {
 	enum bpf_prog_type type = bpf_program__type(*p->prog);
 	int err;
@@ -171,7 +171,7 @@ static int attach_program(const struct bpf_prog_skeleton *p)
 }
 
 /* Returns true if processes that do not exist yet may be recorded, other than a command. */
-static bool starts_processes(const struct capture *c)
+static bool capture_starts_processes(const struct capture *c)
 {
 	const struct capture_filter *f = &c->options.filter;
 
@@ -187,18 +187,20 @@ static int capture_attach(struct capture *c)
 		bpf_enable_stats(BPF_STATS_RUN_TIME); /* without CAP_SYS_ADMIN there are no costs */
 	for (int i = 0; i < s->prog_cnt && !err;
 	     i++) /* first, so that they see an exec before other programs do */
-		err = capture__is_filter(s->progs[i].name) ? attach_program(&s->progs[i]) : 0;
+		err = capture__is_filter(s->progs[i].name) ? capture_attach_program(&s->progs[i])
+							   : 0;
 	if (!err)
 		err = capture__fill_filter(c, &c->options.filter);
 	for (int i = 0; i < s->prog_cnt && !err; i++)
-		err = capture__is_filter(s->progs[i].name) ? 0 : attach_program(&s->progs[i]);
+		err = capture__is_filter(s->progs[i].name) ? 0
+							   : capture_attach_program(&s->progs[i]);
 	if (!err)
 		err = usdt__attach(c->usdt, c->skel);
 	if (!err)
 		err = any_probes__attach(c->any, c->skel);
 	if (!err)
-		err = alloc__attach(c->alloc, c->skel, starts_processes(c));
-	return err ? err : update_samplers(c);
+		err = alloc__attach(c->alloc, c->skel, capture_starts_processes(c));
+	return err ? err : capture_update_samplers(c);
 }
 
 const struct any_probes *capture__any_probes(const struct capture *c)
@@ -208,7 +210,7 @@ const struct any_probes *capture__any_probes(const struct capture *c)
 
 int capture__load(struct capture *c)
 {
-	int err = load_programs(c);
+	int err = capture_load_programs(c);
 
 	return err ? err : capture_attach(c);
 }
@@ -223,7 +225,7 @@ static void capture_wait_for(uint64_t ns)
 }
 
 /* Waits until no program runs that has seen another state: one RCU grace period, about 10 ms. */
-static void wait_for_programs(void)
+static void capture_wait_for_programs(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
@@ -242,7 +244,7 @@ int capture__begin(struct capture *c, uint64_t *begin_ns)
 	__atomic_store_n(&c->skel->bss->begin_ns, *begin_ns, __ATOMIC_RELEASE);
 	capture_wait_for(*begin_ns);
 	if (capture__visits_threads(c))
-		wait_for_programs();
+		capture_wait_for_programs();
 	capture__report_skipped(c, NULL, NULL);
 	return capture__visit_threads(c, true);
 }
@@ -252,7 +254,7 @@ int capture__end(struct capture *c, uint64_t *end_ns)
 	*end_ns = monotonic__ns() + AHEAD_NS;
 	__atomic_store_n(&c->skel->bss->end_ns, *end_ns, __ATOMIC_RELEASE);
 	capture_wait_for(*end_ns);
-	wait_for_programs();
+	capture_wait_for_programs();
 	return capture__visit_threads(c, true);
 }
 
@@ -280,7 +282,7 @@ void capture__losses(struct capture *c, capture_loss_fn fn, void *arg)
 	if (ns - c->checked_ns >= NS_PER_S) {
 		c->checked_ns = ns;
 		capture__open_rings(c);
-		update_samplers(c);
+		capture_update_samplers(c);
 		capture__report_skipped(c, fn, arg);
 	} else if (c->skel->bss->end_ns) {
 		capture__report_skipped(c, fn, arg);

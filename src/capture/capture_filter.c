@@ -21,7 +21,7 @@
 /* ---- before loading -----------------------------------------------------------------------------
  */
 
-static bool names_self(const struct capture_filter *f)
+static bool capture_filter_names_self(const struct capture_filter *f)
 {
 	char comm[EVENT_COMM_SZ] = "";
 	FILE *file = fopen("/proc/self/comm", "re");
@@ -59,7 +59,7 @@ int capture__set_filter(struct capture *c, const struct capture_filter *f)
 	cfg->comm_cnt = (uint32_t)f->comm_cnt;
 	cfg->uid_cnt = (uint32_t)f->uid_cnt;
 	cfg->cgroup_cnt = (uint32_t)f->cgroup_cnt;
-	if (!names_self(f)) {
+	if (!capture_filter_names_self(f)) {
 		cfg->exclude_tgids[0] = (uint32_t)getpid();
 		cfg->exclude_tgids[1] = f->keeper_pid;
 		cfg->exclude_tgids[2] = f->starter_pid;
@@ -133,7 +133,7 @@ static uint32_t filter_process_of(uint32_t tid)
 }
 
 /* A process that exists after this call is removed when it ends (filter__free). */
-static int put_pid(struct capture *c, uint32_t pid)
+static int capture_filter_put_pid(struct capture *c, uint32_t pid)
 {
 	uint32_t tgid = filter_process_of(pid);
 	int err = tgid == pid ? capture__add_target(c, pid) : filter_put(c->skel->maps.tids, &pid);
@@ -144,7 +144,7 @@ static int put_pid(struct capture *c, uint32_t pid)
 	return -ESRCH;
 }
 
-static int put_comm(struct capture *c, const char *comm)
+static int capture_filter_put_comm(struct capture *c, const char *comm)
 {
 	char key[EVENT_COMM_SZ] = "";
 
@@ -167,7 +167,7 @@ static int filter_cgroup_id(const char *path, uint64_t *id)
 }
 
 /* Accepts "/sys/fs/cgroup/a", and "a" or "/a" below the root. */
-static int put_cgroup(struct capture *c, const char *name)
+static int capture_filter_put_cgroup(struct capture *c, const char *name)
 {
 	char *root = mount__point("cgroup2"), path[PATH_MAX];
 	uint64_t id;
@@ -192,12 +192,12 @@ int capture__fill_filter(struct capture *c, const struct capture_filter *f)
 	int err = 0;
 
 	for (size_t i = 0; i < f->comm_cnt && !err; i++)
-		err = put_comm(c, f->comms[i]);
+		err = capture_filter_put_comm(c, f->comms[i]);
 	for (size_t i = 0; i < f->pid_cnt && !err; i++)
-		err = put_pid(c, f->pids[i]);
+		err = capture_filter_put_pid(c, f->pids[i]);
 	for (size_t i = 0; i < f->uid_cnt && !err; i++)
 		err = filter_put(c->skel->maps.uids, &f->uids[i]);
 	for (size_t i = 0; i < f->cgroup_cnt && !err; i++)
-		err = put_cgroup(c, f->cgroups[i]);
+		err = capture_filter_put_cgroup(c, f->cgroups[i]);
 	return err;
 }

@@ -13,7 +13,7 @@
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
-static bool has_capability(cap_value_t cap)
+static bool diagnose_has_capability(cap_value_t cap)
 {
 	cap_t caps = cap_get_proc();
 	cap_flag_value_t value = CAP_CLEAR;
@@ -38,13 +38,13 @@ static const char *diagnose_read_line(const char *path, char *line, size_t sz)
 }
 
 /* Returns kernel.perf_event_paranoid, or "". */
-static const char *read_paranoid(char *line, size_t sz)
+static const char *diagnose_read_paranoid(char *line, size_t sz)
 {
 	return diagnose_read_line("/proc/sys/kernel/perf_event_paranoid", line, sz);
 }
 
 /* Kernels of Debian know a value above 2, with which only CAP_SYS_ADMIN opens perf events. */
-static bool is_more_paranoid(const char *paranoid)
+static bool diagnose_is_more_paranoid(const char *paranoid)
 {
 	uint64_t level; /* it may be -1, too */
 
@@ -54,15 +54,16 @@ static bool is_more_paranoid(const char *paranoid)
 int diagnose__rights(void)
 {
 	char line[16];
-	bool admin = has_capability(CAP_SYS_ADMIN);
-	bool bpf = admin || has_capability(CAP_BPF), perfmon = admin || has_capability(CAP_PERFMON);
+	bool admin = diagnose_has_capability(CAP_SYS_ADMIN);
+	bool bpf = admin || diagnose_has_capability(CAP_BPF),
+	     perfmon = admin || diagnose_has_capability(CAP_PERFMON);
 
 	if (bpf && perfmon)
 		return 0;
 	log__error("not allowed to load BPF programs; run as root or add %s%s%s%s",
 		   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 		   perfmon ? "" : "CAP_PERFMON",
-		   is_more_paranoid(read_paranoid(line, sizeof(line)))
+		   diagnose_is_more_paranoid(diagnose_read_paranoid(line, sizeof(line)))
 			   ? ", or only CAP_SYS_ADMIN, which Debian's kernels need for perf events"
 			   : "");
 	return -EPERM;
@@ -112,8 +113,9 @@ void diagnose__perf_event(int err, const char *what, uint64_t rate)
 	if (err == -EACCES || err == -EPERM)
 		log__error("run as root, or add %s, or set kernel.perf_event_paranoid to 0 (now "
 			   "%s)",
-			   is_more_paranoid(read_paranoid(line, sizeof(line))) ? "CAP_SYS_ADMIN"
-									       : "CAP_PERFMON",
+			   diagnose_is_more_paranoid(diagnose_read_paranoid(line, sizeof(line)))
+				   ? "CAP_SYS_ADMIN"
+				   : "CAP_PERFMON",
 			   line);
 	else if (err == -EINVAL && rate)
 		log__error("%llu Hz may be more than kernel.perf_event_max_sample_rate (%s)",

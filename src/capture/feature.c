@@ -81,7 +81,7 @@ static void feature_explain(struct features *f, const char *what, const char *na
  */
 
 /* Returns NULL and sets errno; kernels before 6.16 cannot map it. */
-static struct btf *map_types(void)
+static struct btf *feature_map_types(void)
 {
 	int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
 	void *types = MAP_FAILED;
@@ -107,7 +107,7 @@ static struct btf *map_types(void)
  */
 static struct btf *feature_load_types(void)
 {
-	struct btf *btf = map_types();
+	struct btf *btf = feature_map_types();
 
 	return btf ? btf : btf__parse(TYPES_FILE, NULL);
 }
@@ -155,7 +155,7 @@ static bool feature_has_value(struct features *f, const char *type, const char *
 	return false;
 }
 
-static bool has_helper(struct features *f, const char *name)
+static bool feature_has_helper(struct features *f, const char *name)
 {
 	return feature_has_value(f, "bpf_func_id", name);
 }
@@ -206,7 +206,7 @@ size_t features__function_args(struct features *f, const char *name)
 
 /* Returns what attaching one program gives: some kernels have the functions in their types and
  * refuse all trampolines. */
-static int try_trampoline(const struct btf *btf)
+static int feature_try_trampoline(const struct btf *btf)
 {
 	const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -228,14 +228,14 @@ static int try_trampoline(const struct btf *btf)
 	return err ? err : 1;
 }
 
-static bool has_function(struct features *f, const char *name)
+static bool feature_has_function(struct features *f, const char *name)
 {
 	if (!feature_find_type(f, name, BTF_KIND_FUNC)) {
 		feature_explain(f, "function", name);
 		return false;
 	}
 	if (!f->trampolines)
-		f->trampolines = try_trampoline(f->btf);
+		f->trampolines = feature_try_trampoline(f->btf);
 	if (f->trampolines == 1)
 		return true;
 	snprintf(f->why, sizeof(f->why),
@@ -244,7 +244,7 @@ static bool has_function(struct features *f, const char *name)
 	return false;
 }
 
-static bool has_tracepoint(struct features *f, const char *name)
+static bool feature_has_tracepoint(struct features *f, const char *name)
 {
 	if (feature_tracepoint(f, name))
 		return true;
@@ -252,7 +252,7 @@ static bool has_tracepoint(struct features *f, const char *name)
 	return false;
 }
 
-static bool has_uprobes(struct features *f, const char *name)
+static bool feature_has_uprobes(struct features *f, const char *name)
 {
 	(void)name;
 	if (!access("/sys/bus/event_source/devices/uprobe", F_OK))
@@ -262,7 +262,7 @@ static bool has_uprobes(struct features *f, const char *name)
 	return false;
 }
 
-static bool has_kprobes(struct features *f, const char *name)
+static bool feature_has_kprobes(struct features *f, const char *name)
 {
 	(void)name;
 	if (!access("/sys/bus/event_source/devices/kprobe", F_OK))
@@ -273,21 +273,22 @@ static bool has_kprobes(struct features *f, const char *name)
 	return false;
 }
 
-static bool has_sessions(struct features *f, const char *name)
+static bool feature_has_sessions(struct features *f, const char *name)
 {
 	if (!feature_has_value(f, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION")) {
 		feature_explain(f, "attach type", "BPF_TRACE_UPROBE_SESSION");
 		return false;
 	}
-	return has_uprobes(f, name);
+	return feature_has_uprobes(f, name);
 }
 
 static const struct {
 	const char *section;
 	bool (*has)(struct features *, const char *name);
 } hooks[] = {
-	{ "tp_btf/", has_tracepoint },	    { "fentry/", has_function }, { "fexit/", has_function },
-	{ "uprobe/session", has_sessions }, { "uprobe", has_uprobes },	 { "kprobe", has_kprobes },
+	{ "tp_btf/", feature_has_tracepoint }, { "fentry/", feature_has_function },
+	{ "fexit/", feature_has_function },    { "uprobe/session", feature_has_sessions },
+	{ "uprobe", feature_has_uprobes },     { "kprobe", feature_has_kprobes },
 };
 
 bool features__has_hook(struct features *f, const struct bpf_program *prog)
@@ -309,7 +310,7 @@ bool features__leaves_out(struct features *f, const struct bpf_program *prog)
 	for (size_t i = 0; i < CNT(optional); i++) {
 		if (strcmp(optional[i].program, bpf_program__name(prog)))
 			continue;
-		return optional[i].helper ? !has_helper(f, optional[i].helper)
+		return optional[i].helper ? !feature_has_helper(f, optional[i].helper)
 					  : !features__has_hook(f, prog);
 	}
 	return false;
@@ -398,7 +399,7 @@ int features__err(const struct features *f)
 /* Checks for the newest helper that all programs need. */
 bool features__too_old(struct features *f)
 {
-	if (!feature_types(f) || has_helper(f, "BPF_FUNC_task_pt_regs"))
+	if (!feature_types(f) || feature_has_helper(f, "BPF_FUNC_task_pt_regs"))
 		return false;
 	log__error("the kernel is too old: it has no BPF helper bpf_task_pt_regs, which came with "
 		   "Linux 5.15");

@@ -92,7 +92,7 @@ static bool visit__wait(struct iterators_visit *v)
 }
 
 /* Returns 0, -errno, or -EBUSY if a process blocks it. */
-static int visit_with(struct capture *c, struct bpf_link *link)
+static int iterators_visit_with(struct capture *c, struct bpf_link *link)
 {
 	struct iterators_visit *v = calloc(1, sizeof(*v));
 	pthread_t thread;
@@ -120,20 +120,20 @@ static int visit_with(struct capture *c, struct bpf_link *link)
 	return err;
 }
 
-static int visit_for_switch(struct capture *c, bool sleepable)
+static int iterators_visit_for_switch(struct capture *c, bool sleepable)
 {
 	int err;
 
 	if (!c->skel->links.switch__rows)
 		return 0;
 	if (sleepable && c->skel->links.switch__rows_sleepable) {
-		err = visit_with(c, c->skel->links.switch__rows_sleepable);
+		err = iterators_visit_with(c, c->skel->links.switch__rows_sleepable);
 		if (err != -EBUSY)
 			return err;
 		log__warn("cannot read the memory of a process: its threads that sleep at the "
 			  "beginning or the end may get only a kernel stack");
 	}
-	return visit_with(c, c->skel->links.switch__rows);
+	return iterators_visit_with(c, c->skel->links.switch__rows);
 }
 
 bool capture__visits_threads(const struct capture *c)
@@ -143,10 +143,10 @@ bool capture__visits_threads(const struct capture *c)
 
 int capture__visit_threads(struct capture *c, bool sleepable)
 {
-	int err = visit_for_switch(c, sleepable);
+	int err = iterators_visit_for_switch(c, sleepable);
 
 	if (!err && c->skel->links.rss__rows)
-		err = visit_with(c, c->skel->links.rss__rows);
+		err = iterators_visit_with(c, c->skel->links.rss__rows);
 	if (err)
 		log__error("cannot visit the existing threads: %s", strerror(-err));
 	return err;
@@ -154,7 +154,8 @@ int capture__visit_threads(struct capture *c, bool sleepable)
 
 int capture__scan_targets(struct capture *c)
 {
-	int err = c->skel->links.filter__scan ? visit_with(c, c->skel->links.filter__scan) : 0;
+	int err = c->skel->links.filter__scan ? iterators_visit_with(c, c->skel->links.filter__scan)
+					      : 0;
 
 	if (err)
 		log__error("cannot find the descendants of the recorded processes: %s",
@@ -164,7 +165,9 @@ int capture__scan_targets(struct capture *c)
 
 int capture__scan_sockets(struct capture *c)
 {
-	int err = c->skel->links.tcp__any__scan ? visit_with(c, c->skel->links.tcp__any__scan) : 0;
+	int err = c->skel->links.tcp__any__scan
+			  ? iterators_visit_with(c, c->skel->links.tcp__any__scan)
+			  : 0;
 
 	if (err)
 		log__error("cannot find the open sockets: %s", strerror(-err));

@@ -15,7 +15,7 @@ static const char *const loss_reasons[] = {
 
 /* Returns the first chosen probe that makes such events; for events of spans, usdt if both usdt and
  * span are chosen. The last row of the losses belongs to the filters. */
-static const char *losing_probe(const struct capture *c, size_t kind)
+static const char *losses_losing_probe(const struct capture *c, size_t kind)
 {
 	const char *name = kind == EVENT_KIND_CNT ? "filter"
 						  : event_kind__probe((enum event_kind)kind),
@@ -33,7 +33,7 @@ static const char *losing_probe(const struct capture *c, size_t kind)
 }
 
 /* Reports records with inconsistent sizes. Their kind is unknown. */
-static void report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
+static void losses_report_malformed(struct capture *c, capture_loss_fn fn, void *arg)
 {
 	for (size_t cpu = 0; cpu < c->cpu_cnt; cpu++) {
 		const struct capture_loss loss = { .probe = "ring",
@@ -54,7 +54,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 	const struct capture_losses *now = c->lost + c->cpu_cnt;
 	struct capture_losses *before = c->lost;
 
-	report_malformed(c, fn, arg);
+	losses_report_malformed(c, fn, arg);
 	if (!c->skel->bss->lossy)
 		return;
 	__atomic_store_n(&c->skel->bss->lossy, 0, __ATOMIC_SEQ_CST);
@@ -65,7 +65,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
 			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
 			const struct capture_loss loss = {
-				.probe = losing_probe(c, kind),
+				.probe = losses_losing_probe(c, kind),
 				.reason = loss_reasons[why],
 				.cpu = (uint32_t)cpu,
 				.cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why],

@@ -2,7 +2,7 @@
 #include "capture/merge.h"
 
 /* The array of streams is a heap: the stream with the earliest next record comes first. */
-static void sift_down(struct stream **heap, size_t cnt, size_t at)
+static void merge_sift_down(struct stream **heap, size_t cnt, size_t at)
 {
 	struct stream *moving = heap[at];
 
@@ -69,14 +69,14 @@ void merge__drain(const struct streams *streams, uint64_t until_ns, records_fn f
 		v[i]->head_ns = v[i]->peek(v[i]);
 	}
 	for (size_t i = cnt / 2; i-- > 0;)
-		sift_down(v, cnt, i);
+		merge_sift_down(v, cnt, i);
 	while (cnt && v[0]->head_ns <= until_ns && v[0]->head_ns != STREAM_EMPTY) {
 		b.stream = v[0];
 		v[0]->next(v[0], merge_take, &b);
 		if (b.cnt == RECORD_BATCH)
 			merge_hand_out(&b);
 		v[0]->head_ns = v[0]->peek(v[0]);
-		sift_down(v, cnt, 0);
+		merge_sift_down(v, cnt, 0);
 	}
 	merge_hand_out(&b);
 	for (size_t i = 0; i < streams->cnt; i++)

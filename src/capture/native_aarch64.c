@@ -57,7 +57,7 @@ bool native__loads(const struct usercopy_code *fn, uint32_t off)
 
 /* Reads "x0", "w0" or "sp". Returns its offset in user_pt_regs. Only whole registers hold
  * addresses. */
-static uint16_t reg_offset(struct usdt_text *t, bool address)
+static uint16_t native_reg_offset(struct usdt_text *t, bool address)
 {
 	uint64_t n;
 
@@ -76,13 +76,13 @@ static uint16_t reg_offset(struct usdt_text *t, bool address)
 static void native_address(struct usdt_text *t, struct usdt_arg *a)
 {
 	a->deref = 1;
-	a->base = reg_offset(t, true);
+	a->base = native_reg_offset(t, true);
 	if (usdt_text__take(t, ",")) {
 		t->at += strspn(t->at, " #");
 		if (usdt_text__at_number(t))
 			a->add = usdt_text__number(t);
 		else
-			a->index = reg_offset(t, true);
+			a->index = native_reg_offset(t, true);
 	}
 	if (usdt_text__take(t, ",")) {
 		t->at += strspn(t->at, " ");
@@ -106,5 +106,5 @@ void native__usdt_operand(struct usdt_text *t, struct usdt_arg *a)
 	else if (usdt_text__at_number(t))
 		a->add = usdt_text__number(t);
 	else
-		a->base = reg_offset(t, false);
+		a->base = native_reg_offset(t, false);
 }

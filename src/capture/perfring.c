@@ -13,7 +13,7 @@ static void perfring_begin(struct stream *s)
 }
 
 /* Returns `sz` bytes at the tail in one piece. */
-static const void *at_tail(struct perfring *r, size_t sz)
+static const void *perfring_at_tail(struct perfring *r, size_t sz)
 {
 	size_t off = r->tail & (r->sz - 1);
 	size_t first = r->sz - off < sz ? r->sz - off : sz;
@@ -27,13 +27,13 @@ static const void *at_tail(struct perfring *r, size_t sz)
 
 /* Returns the size of the record at the tail, 0 if there is none. An impossible size ends the
  * round. */
-static size_t size_at_tail(struct perfring *r)
+static size_t perfring_size_at_tail(struct perfring *r)
 {
 	struct perf_event_header h;
 
 	if (r->head - r->tail < sizeof(h))
 		return 0;
-	memcpy(&h, at_tail(r, sizeof(h)), sizeof(h));
+	memcpy(&h, perfring_at_tail(r, sizeof(h)), sizeof(h));
 	if (h.size >= sizeof(h) && h.size <= r->head - r->tail && h.size <= r->sz)
 		return h.size;
 	r->tail = r->head;
@@ -47,8 +47,8 @@ static uint64_t perfring_peek(struct stream *s)
 
 	if (r->record_sz)
 		return r->record.time_ns;
-	while ((sz = size_at_tail(r)) > 0) {
-		if (perfrecord__parse(at_tail(r, sz), sz, &r->record) &&
+	while ((sz = perfring_size_at_tail(r)) > 0) {
+		if (perfrecord__parse(perfring_at_tail(r, sz), sz, &r->record) &&
 		    r->record.time_ns != STREAM_EMPTY) {
 			r->record_sz = sz;
 			return r->record.time_ns;

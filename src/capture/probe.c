@@ -180,7 +180,7 @@ static int unknown_probe(const struct explain *x)
 	return probe_wrong(x, "%s; the probes are: %s" ALL, *x->item ? "unknown" : "empty", names);
 }
 
-static bool parse_stacks(const char *part, unsigned *stacks)
+static bool probe_parse_stacks(const char *part, unsigned *stacks)
 {
 	for (size_t i = 0; i < sizeof(stack_specs) / sizeof(*stack_specs); i++) {
 		if (!strcmp(part, stack_specs[i].text)) {
@@ -191,7 +191,8 @@ static bool parse_stacks(const char *part, unsigned *stacks)
 	return false;
 }
 
-static int parse_hz(const struct explain *x, const struct probe *p, const char *part, uint64_t *hz)
+static int probe_parse_hz(const struct explain *x, const struct probe *p, const char *part,
+			  uint64_t *hz)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
 		return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or HZ", part);
@@ -214,7 +215,7 @@ static int probe_parse_wait(const struct explain *x, const struct probe *p, cons
 	return 0;
 }
 
-static int parse_every(const struct explain *x, struct probe_choice *choice, const char *part)
+static int probe_parse_every(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	if (part[strspn(part, "0123456789")] != '\0')
 		return probe_wrong(x, "'%s' is not stacks (u, k, uk, ku, n) or N (1 of N)", part);
@@ -237,12 +238,12 @@ static int probe_parse_bytes(const struct explain *x, struct probe_choice *choic
 	return 0;
 }
 
-static int parse_param(const struct explain *x, struct probe_choice *choice, const char *part)
+static int probe_parse_param(const struct explain *x, struct probe_choice *choice, const char *part)
 {
 	switch (choice->probe->param) {
-	case PROBE_HZ: return parse_hz(x, choice->probe, part, &choice->param);
+	case PROBE_HZ: return probe_parse_hz(x, choice->probe, part, &choice->param);
 	case PROBE_DURATION: return probe_parse_wait(x, choice->probe, part, &choice->param);
-	case PROBE_EVERY: return parse_every(x, choice, part);
+	case PROBE_EVERY: return probe_parse_every(x, choice, part);
 	case PROBE_BYTES: return probe_parse_bytes(x, choice, part);
 	case PROBE_PATH:
 	case PROBE_TARGET:
@@ -264,7 +265,7 @@ static int probe_parse_parts(const struct explain *x, struct probe_choice *choic
 		if (!*part)
 			return probe_wrong(x, "nothing follows the last ':'; expected %s",
 					   choice->probe->usage);
-		if (parse_stacks(part, &stacks)) {
+		if (probe_parse_stacks(part, &stacks)) {
 			if (has_stacks)
 				return probe_wrong(x, "the stacks are given twice");
 			has_stacks = true;
@@ -275,21 +276,21 @@ static int probe_parse_parts(const struct explain *x, struct probe_choice *choic
 			return probe_wrong(x, "unexpected part '%s'; expected %s", part,
 					   choice->probe->usage);
 		has_param = true;
-		err = parse_param(x, choice, part);
+		err = probe_parse_param(x, choice, part);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static bool takes_path(const struct probe *p)
+static bool probe_takes_path(const struct probe *p)
 {
 	return p->param == PROBE_PATH || p->param == PROBE_TARGET;
 }
 
 /* Parses S:PATH, :PATH, PATH:S or PATH. The path may contain colons; a target ends with a name,
  * which may look like stacks. Returns the path. */
-static char *cut_stacks(struct probe_choice *choice, char *rest)
+static char *probe_cut_stacks(struct probe_choice *choice, char *rest)
 {
 	char *colon = strchrnul(rest, ':'), *last = strrchr(rest, ':');
 	size_t len = (size_t)(colon - rest);
@@ -301,7 +302,8 @@ static char *cut_stacks(struct probe_choice *choice, char *rest)
 			return colon + 1;
 		}
 	}
-	if (last && choice->probe->param == PROBE_PATH && parse_stacks(last + 1, &choice->stacks))
+	if (last && choice->probe->param == PROBE_PATH &&
+	    probe_parse_stacks(last + 1, &choice->stacks))
 		*last = '\0';
 	return rest + (*rest == ':');
 }
@@ -309,7 +311,7 @@ static char *cut_stacks(struct probe_choice *choice, char *rest)
 /* Parses what follows the name of a probe that takes a path. */
 static int probe_parse_path(const struct explain *x, struct probe_choice *choice, char *rest)
 {
-	const char *path = rest ? cut_stacks(choice, rest) : NULL;
+	const char *path = rest ? probe_cut_stacks(choice, rest) : NULL;
 
 	if (!path || !*path)
 		return probe_wrong(x, "a path is missing; expected %s", choice->probe->usage);
@@ -321,7 +323,7 @@ static int probe_parse_rest(const struct explain *x, struct probe_choice *choice
 {
 	char parts[ITEM_MAX], *at = rest ? parts : NULL;
 
-	if (takes_path(choice->probe))
+	if (probe_takes_path(choice->probe))
 		return probe_parse_path(x, choice, rest);
 	if (strlen(x->item) >= sizeof(parts))
 		return probe_wrong(x, "too long");
@@ -336,16 +338,16 @@ static bool names_static_probe(const char *rest)
 	const char *name = strrchr(rest, ':'), *provider = name;
 	unsigned stacks;
 
-	if (!name || parse_stacks(name + 1, &stacks))
+	if (!name || probe_parse_stacks(name + 1, &stacks))
 		return false;
 	while (provider > rest && provider[-1] != ':')
 		provider--;
 	return provider > rest + 1 && !strchr(provider, '/') && strchr(rest, '/') &&
-	       !parse_stacks(strndupa(provider, (size_t)(name - provider)), &stacks);
+	       !probe_parse_stacks(strndupa(provider, (size_t)(name - provider)), &stacks);
 }
 
 /* Returns the probe that the item means: usdt has two forms. */
-static const struct probe *meant_by(const struct probe *p, const char *rest)
+static const struct probe *probe_meant_by(const struct probe *p, const char *rest)
 {
 	if (strcmp(p->name, "usdt") != 0 || !rest || !names_static_probe(rest))
 		return p;
@@ -361,7 +363,7 @@ static int probe_parse_item(const struct explain *x, struct probe_choice *choice
 	for (const struct probe *p = probes; p->name; p++) {
 		if (strlen(p->name) != len || strncmp(p->name, item, len))
 			continue;
-		p = meant_by(p, item[len] ? item + len + 1 : NULL);
+		p = probe_meant_by(p, item[len] ? item + len + 1 : NULL);
 		*choice = (struct probe_choice){ .probe = p,
 						 .stacks = p->stacks,
 						 .param = p->param_default };
@@ -382,7 +384,7 @@ static bool probe_chosen(const struct probe_choice *choices, size_t cnt, const s
 static int probe_add_all(struct probe_choice *out, size_t cnt)
 {
 	for (const struct probe *p = probes; p->name && cnt < PROBE_CHOICE_MAX; p++) {
-		if (takes_path(p) || p->needs_processes || probe_chosen(out, cnt, p))
+		if (probe_takes_path(p) || p->needs_processes || probe_chosen(out, cnt, p))
 			continue;
 		out[cnt++] = (struct probe_choice){
 			.probe = p, .stacks = p->stacks, .param = p->param_default, .optional = true
@@ -401,7 +403,7 @@ static int probe_add_item(const struct explain *x, char *item, struct probe_choi
 	if (cnt == PROBE_CHOICE_MAX)
 		return probe_wrong(x, "too many probes");
 	err = probe_parse_item(x, &out[cnt], item);
-	if (!err && !takes_path(out[cnt].probe) && probe_chosen(out, cnt, out[cnt].probe))
+	if (!err && !probe_takes_path(out[cnt].probe) && probe_chosen(out, cnt, out[cnt].probe))
 		err = probe_wrong(x, "named twice");
 	return err;
 }

@@ -34,7 +34,7 @@ static uint64_t ring_record_sz(uint32_t header)
 	return ((uint64_t)(header & SIZE_MASK) + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
 }
 
-static bool event_fits(const struct event *e, uint32_t sz)
+static bool ring_event_fits(const struct event *e, uint32_t sz)
 {
 	uint64_t header_sz = 0, before;
 
@@ -49,14 +49,14 @@ static bool event_fits(const struct event *e, uint32_t sz)
 }
 
 /* Prefetches what is read first, because another CPU wrote it. */
-static void prefetch_event(const struct event *e)
+static void ring_prefetch_event(const struct event *e)
 {
 	for (size_t off = 0; off < sizeof(*e) + STACK_BEGIN_SZ; off += 64)
 		__builtin_prefetch((const char *)e + off);
 }
 
 /* Returns the next complete and valid event; NULL if this round has none. */
-static const struct event *event_next(struct ring *r)
+static const struct event *ring_event_next(struct ring *r)
 {
 	while (r->pos < r->limit) {
 		uint32_t header = ring_header_at(r, r->pos), sz = header & SIZE_MASK;
@@ -69,7 +69,7 @@ static const struct event *event_next(struct ring *r)
 			r->pos = r->limit;
 			return NULL;
 		}
-		if (!(header & BPF_RINGBUF_DISCARD_BIT) && event_fits(e, sz))
+		if (!(header & BPF_RINGBUF_DISCARD_BIT) && ring_event_fits(e, sz))
 			return e;
 		r->bad += !(header & BPF_RINGBUF_DISCARD_BIT);
 		r->pos += ring_record_sz(header);
@@ -94,7 +94,7 @@ static void ring__begin(struct stream *s)
 
 static uint64_t ring__peek(struct stream *s)
 {
-	const struct event *e = event_next(ring__of(s));
+	const struct event *e = ring_event_next(ring__of(s));
 
 	return e ? e->time_ns : STREAM_EMPTY;
 }
@@ -109,7 +109,7 @@ static void ring_publish(struct ring *r)
 static void ring__next(struct stream *s, record_fn fn, void *arg)
 {
 	struct ring *r = ring__of(s);
-	const struct event *e = event_next(r);
+	const struct event *e = ring_event_next(r);
 	struct record record;
 	uint64_t next;
 
@@ -117,7 +117,7 @@ static void ring__next(struct stream *s, record_fn fn, void *arg)
 		return;
 	next = r->pos + ring_record_sz(ring_header_at(r, r->pos));
 	__builtin_prefetch(r->area.data + (next & (r->area.sz - 1)));
-	prefetch_event(e);
+	ring_prefetch_event(e);
 	record = (struct record){ .type = RECORD_SAMPLE,
 				  .time_ns = e->time_ns,
 				  .tgid = e->tgid,

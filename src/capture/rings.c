@@ -81,7 +81,7 @@ static void coming__free(struct coming *n)
 
 /* Creates a ring, and slots in which the programs assemble events of up to one stack each. CPUs
  * that are never online have none; a virtual machine may have many of them. */
-static int open_maps(struct capture *c, uint32_t cpu, struct coming *n)
+static int rings_open_maps(struct capture *c, uint32_t cpu, struct coming *n)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.u32 = cpu };
 	int ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "events", 0, 0, c->options.ring_sz, NULL);
@@ -105,7 +105,7 @@ static int open_maps(struct capture *c, uint32_t cpu, struct coming *n)
 
 /* Updates in one call: after each call the kernel waits until no program runs that has seen the old
  * contents, about 10 ms. Kernels before 5.16 take the entries one by one. */
-static int put_maps(const struct bpf_map *into, const struct coming *n, const int *maps)
+static int rings_put_maps(const struct bpf_map *into, const struct coming *n, const int *maps)
 {
 	int fd = bpf_map__fd(into), err = 0;
 	uint32_t cnt = n->cnt;
@@ -127,12 +127,12 @@ static int open_rings(struct capture *c)
 		err = cpus__online(c->online, c->cpu_cnt);
 	for (size_t i = 0; i < c->cpu_cnt && !err; i++) {
 		if (c->online[i] && c->ring_fds[i] < 0)
-			err = open_maps(c, (uint32_t)i, &n);
+			err = rings_open_maps(c, (uint32_t)i, &n);
 	}
 	if (!err)
-		err = put_maps(c->skel->maps.scratch, &n, n.scratches);
+		err = rings_put_maps(c->skel->maps.scratch, &n, n.scratches);
 	if (!err)
-		err = put_maps(c->skel->maps.rings, &n, n.rings);
+		err = rings_put_maps(c->skel->maps.rings, &n, n.rings);
 	coming__free(&n);
 	return err;
 }
@@ -157,7 +157,7 @@ int capture__open_rings(struct capture *c)
  * then. Its inner maps are like the declared one, but with values of `inner_value_sz` bytes. The
  * declared one keeps its size: bpf_map__set_value_size() of an inner map crashes in libbpf >= 1.4,
  * which reads the map's object, and an inner map has none. */
-static int make_outer(struct bpf_map *map, uint32_t inner_value_sz)
+static int rings_make_outer(struct bpf_map *map, uint32_t inner_value_sz)
 {
 	const struct bpf_map *inner = bpf_map__inner_map(map);
 	int like = bpf_map_create(bpf_map__type(inner), NULL, bpf_map__key_size(inner),
@@ -186,10 +186,10 @@ static void *rings_open_first(void *arg)
 
 int capture__begin_rings(struct capture *c)
 {
-	int err = make_outer(c->skel->maps.scratch, c->slot_sz);
+	int err = rings_make_outer(c->skel->maps.scratch, c->slot_sz);
 
 	if (!err)
-		err = make_outer(c->skel->maps.rings, 0);
+		err = rings_make_outer(c->skel->maps.rings, 0);
 	if (!err)
 		err = -thread__start_punctual(&c->opener, rings_open_first, c);
 	return err;

@@ -81,7 +81,7 @@ static int sampler_open_event(const struct sampler *s, int cpu, struct perf_even
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_any_event(const struct sampler *s, int cpu)
+static int sampler_open_any_event(const struct sampler *s, int cpu)
 {
 	int fd = -1;
 
@@ -95,7 +95,7 @@ static int open_any_event(const struct sampler *s, int cpu)
 /* Attaches to a CPU, which may have gone offline since the list was read. */
 static int sampler_attach(struct sampler *s, size_t cpu)
 {
-	int fd = open_any_event(s, (int)cpu), err;
+	int fd = sampler_open_any_event(s, (int)cpu), err;
 
 	if (fd == -ENODEV)
 		return 0;

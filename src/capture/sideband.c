@@ -84,7 +84,7 @@ static void channel__close(struct sideband *s, struct channel *c)
 	perfring__init(&c->ring, &s->idle, &s->nothing, sizeof(s->nothing));
 }
 
-static int map_ring(struct sideband *s, struct channel *c)
+static int sideband_map_ring(struct sideband *s, struct channel *c)
 {
 	size_t page_sz = (size_t)sysconf(_SC_PAGESIZE);
 	void *map;
@@ -133,7 +133,7 @@ static int channel__open(struct sideband *s, size_t cpu)
 		return fd;
 	}
 	c->fd = fd;
-	err = map_ring(s, c);
+	err = sideband_map_ring(s, c);
 	if (!err && s->epoll_fd >= 0)
 		err = sideband_watch(s, c);
 	if (!err && s->enabled)

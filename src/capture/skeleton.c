@@ -22,7 +22,7 @@ static uint32_t skeleton_how_of(unsigned stacks)
 	       (stacks & PROBE_KERNEL ? CAPTURE_KERNEL : 0);
 }
 
-static void set_probe(struct capture *c, const struct probe_choice *choice)
+static void skeleton_set_probe(struct capture *c, const struct probe_choice *choice)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
@@ -34,7 +34,7 @@ static void set_probe(struct capture *c, const struct probe_choice *choice)
 	}
 }
 
-static void say_chosen(const struct probe_choice *choice, const char *way)
+static void skeleton_say_chosen(const struct probe_choice *choice, const char *way)
 {
 	log__debug("%s: %s user stacks, %s kernel stacks%s%s", choice->probe->name,
 		   choice->stacks & PROBE_USER ? "with" : "no",
@@ -44,7 +44,7 @@ static void say_chosen(const struct probe_choice *choice, const char *way)
 
 /* Leaves out probes that `all` named and the kernel lacks. For a probe that was named itself this
  * is an error. */
-static int choose_ways(struct capture *c, struct features *f)
+static int skeleton_choose_ways(struct capture *c, struct features *f)
 {
 	int err = 0;
 
@@ -61,7 +61,7 @@ static int choose_ways(struct capture *c, struct features *f)
 		} else if (err) {
 			log__error("%s: %s", choice->probe->name, features__why(f));
 		} else {
-			say_chosen(choice, c->ways[i]);
+			skeleton_say_chosen(choice, c->ways[i]);
 		}
 	}
 	return err;
@@ -118,7 +118,7 @@ static bool skeleton_is_wanted(const struct capture *c, const char *name)
 	return false;
 }
 
-static bool tells_interrupts(const struct capture *c)
+static bool skeleton_tells_interrupts(const struct capture *c)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (c->options.probes[i].probe->tells_interrupts)
@@ -127,7 +127,7 @@ static bool tells_interrupts(const struct capture *c)
 	return false;
 }
 
-static void set_preempt_count(struct capture_config *cfg, struct features *f)
+static void skeleton_set_preempt_count(struct capture_config *cfg, struct features *f)
 {
 	struct preempt_count count;
 
@@ -138,12 +138,12 @@ static void set_preempt_count(struct capture_config *cfg, struct features *f)
 }
 
 /* Sets what differs between kernels. */
-static void set_arguments(const struct capture *c, struct features *f)
+static void skeleton_set_arguments(const struct capture *c, struct features *f)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
-	if (tells_interrupts(c))
-		set_preempt_count(cfg, f);
+	if (skeleton_tells_interrupts(c))
+		skeleton_set_preempt_count(cfg, f);
 	if (skeleton_records(c, "switch")) /* preempt, prev, next, and prev's state from 5.18 on */
 		cfg->has_prev_state = features__tracepoint_args(f, "sched_switch") >= 4;
 	if (skeleton_records(c, "tcp")) {
@@ -152,13 +152,13 @@ static void set_arguments(const struct capture *c, struct features *f)
 	}
 }
 
-static int choose_programs(struct capture *c, struct features *f)
+static int skeleton_choose_programs(struct capture *c, struct features *f)
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	int err = choose_ways(c, f);
+	int err = skeleton_choose_ways(c, f);
 
-	set_arguments(c, f);
+	skeleton_set_arguments(c, f);
 	bpf_object__for_each_program(prog, c->skel->obj)
 		bpf_program__set_autoload(prog, skeleton_is_wanted(c, bpf_program__name(prog)) &&
 							!features__leaves_out(f, prog));
@@ -169,7 +169,7 @@ static int choose_programs(struct capture *c, struct features *f)
 
 /* A slot has room for a stack and one page more: the verifier does not see that a copy by pages
  * ends with the stack. */
-static int set_sizes(struct capture *c)
+static int skeleton_set_sizes(struct capture *c)
 {
 	uint32_t cpu_cnt = (uint32_t)c->cpu_cnt;
 	int err;
@@ -199,15 +199,15 @@ static int skeleton_set_options(struct capture *c)
 	cfg->thins = c->options.thins;
 	cfg->pace_ns = c->options.max_rate ? NS_PER_S / c->options.max_rate : 0;
 	for (size_t i = 0; i < c->options.probe_cnt; i++)
-		set_probe(c, &c->options.probes[i]);
+		skeleton_set_probe(c, &c->options.probes[i]);
 	err = capture__set_filter(c, &c->options.filter);
-	return err ? err : set_sizes(c);
+	return err ? err : skeleton_set_sizes(c);
 }
 
 /* Prepares the programs that this kernel can run. */
-static int prepare_programs(struct capture *c, struct features *f)
+static int skeleton_prepare_programs(struct capture *c, struct features *f)
 {
-	int err = choose_programs(c, f);
+	int err = skeleton_choose_programs(c, f);
 	bool multi = features__uprobe_multi(f);
 
 	if (!err)
@@ -238,7 +238,7 @@ int capture__open_skeleton(struct capture *c)
 	f = features__new();
 	if (!f)
 		return -errno;
-	err = prepare_programs(c, f);
+	err = skeleton_prepare_programs(c, f);
 	features__free(f);
 	return err;
 }

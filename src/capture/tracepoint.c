@@ -89,7 +89,7 @@ static bool field__argument(const struct tracepoint_field *f, bool users, struct
 		(!is_array && f->sz && !(f->sz & (f->sz - 1)) && f->sz <= 8));
 }
 
-static bool is_common(const struct tracepoint_field *f)
+static bool tracepoint_is_common(const struct tracepoint_field *f)
 {
 	return strncmp(f->name, "common_", strlen("common_")) == 0 ||
 	       strncmp(f->name, "__syscall_nr", f->name_sz) == 0;
@@ -109,14 +109,15 @@ static bool tracepoint_find_field(const char **line, const char *name, size_t na
 	for (; *line; *line = tracepoint_next_line(*line)) {
 		if (!tracepoint_parse_field(*line, f))
 			continue;
-		if (name ? f->name_sz == name_sz && !memcmp(f->name, name, name_sz) : !is_common(f))
+		if (name ? f->name_sz == name_sz && !memcmp(f->name, name, name_sz)
+			 : !tracepoint_is_common(f))
 			return true;
 	}
 	return false;
 }
 
-static void add_argument(struct any_place *p, size_t i, const struct tracepoint_field *f,
-			 const struct any_arg *a)
+static void tracepoint_add_argument(struct any_place *p, size_t i, const struct tracepoint_field *f,
+				    const struct any_arg *a)
 {
 	p->site.args[i] = *a;
 	snprintf(p->names[i], sizeof(p->names[i]), "%.*s", (int)f->name_sz, f->name);
@@ -132,7 +133,7 @@ static int tracepoint_first_fields(const char *format, bool users, struct any_pl
 	for (; cnt < EVENT_ARG_CNT && tracepoint_find_field(&line, NULL, 0, &f);
 	     line = tracepoint_next_line(line))
 		if (field__argument(&f, users, &a))
-			add_argument(p, (size_t)cnt++, &f, &a);
+			tracepoint_add_argument(p, (size_t)cnt++, &f, &a);
 	return cnt;
 }
 
@@ -153,7 +154,7 @@ int tracepoint__parse(const char *format, const struct tracepoint_wish *wish, st
 		if (cnt == EVENT_ARG_CNT || !tracepoint_find_field(&line, name, sz, &f) ||
 		    !field__argument(&f, wish->users, &a))
 			return -EINVAL;
-		add_argument(p, (size_t)cnt, &f, &a);
+		tracepoint_add_argument(p, (size_t)cnt, &f, &a);
 		name = plus ? plus + 1 : NULL;
 	}
 	return cnt;
@@ -163,7 +164,7 @@ int tracepoint__parse(const char *format, const struct tracepoint_wish *wish, st
  */
 
 /* Returns a descriptor of tracefs, in a mount that only this process sees, or -errno. */
-static int mount_tracefs(void)
+static int tracepoint_mount_tracefs(void)
 {
 	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1, err = 0;
 
@@ -178,9 +179,9 @@ static int mount_tracefs(void)
 }
 
 /* Mounting needs CAP_SYS_ADMIN: without it, uses the usual mount. */
-static int open_tracefs(void)
+static int tracepoint_open_tracefs(void)
 {
-	int err = mount_tracefs(), fd;
+	int err = tracepoint_mount_tracefs(), fd;
 
 	if (err >= 0)
 		return err;
@@ -220,7 +221,7 @@ struct description {
 	char text[FORMAT_SZ];
 };
 
-static int explain_missing(const struct any_place *p, int err, const char *wrong)
+static int tracepoint_explain_missing(const struct any_place *p, int err, const char *wrong)
 {
 	if (err == -ENOENT)
 		log__error("tracepoint:%s: the kernel has no such tracepoint", p->name);
@@ -246,7 +247,7 @@ static int tracepoint_describe(struct description *d, struct any_place *p, uint6
 		err = tracepoint_read_file(d->tracefs, p->name, "format", d->text);
 	if (!err && tracepoint__parse(d->text, &wish, p, &wrong) < 0)
 		err = -EINVAL;
-	return err ? explain_missing(p, err, wrong) : 0;
+	return err ? tracepoint_explain_missing(p, err, wrong) : 0;
 }
 
 int tracepoint__describe(struct any_place *p, const char *fields, uint64_t *id)
@@ -257,7 +258,7 @@ int tracepoint__describe(struct any_place *p, const char *fields, uint64_t *id)
 	if (!d)
 		return -ENOMEM;
 	d->fields = fields;
-	d->tracefs = open_tracefs();
+	d->tracefs = tracepoint_open_tracefs();
 	err = d->tracefs < 0 ? d->tracefs : tracepoint_describe(d, p, id);
 	if (d->tracefs >= 0)
 		close(d->tracefs);

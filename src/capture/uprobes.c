@@ -144,7 +144,7 @@ static void locked_intersect(struct locked *l, const struct locked *now)
 
 /* Sleeps until the next look is due. Returns false if the thread has been told to stop meanwhile
  * and `stoppable`. */
-static bool pause_looking(struct uprobes *u, uint64_t begin_ns, bool stoppable)
+static bool uprobes_pause_looking(struct uprobes *u, uint64_t begin_ns, bool stoppable)
 {
 	uint64_t now_ns = monotonic__ns(), step_ns = (now_ns - begin_ns) / 10;
 	bool stopped;
@@ -174,7 +174,7 @@ static bool wait_unlocked(struct uprobes *u, bool stoppable)
 		begin_ns = monotonic__ns();
 		locked_look(u, &u->locked);
 		while (u->locked.cnt) {
-			if (!pause_looking(u, begin_ns, stoppable))
+			if (!uprobes_pause_looking(u, begin_ns, stoppable))
 				return false;
 			locked_look(u, &u->now);
 			locked_intersect(&u->locked, &u->now);
@@ -200,7 +200,7 @@ static size_t uprobes_places_cnt(const struct uprobe_places *p)
 
 #define MULTI_RETURN 1 /* BPF_F_UPROBE_MULTI_RETURN */
 
-static int attach_all(struct uprobe_set *s, const char *path)
+static int uprobes_attach_all(struct uprobe_set *s, const char *path)
 {
 	const struct uprobe_places *p = &s->places;
 	struct uprobe_multi attr = {
@@ -220,7 +220,7 @@ static int attach_all(struct uprobe_set *s, const char *path)
 	return s->fd < 0 ? -errno : 0;
 }
 
-static int attach_each(struct uprobe_set *s, const char *path)
+static int uprobes_attach_each(struct uprobe_set *s, const char *path)
 {
 	const uint64_t *pc_offs = (const void *)s->places.pc_offs.data,
 		       *semaphore_offs = (const void *)s->places.semaphore_offs.data,
@@ -241,7 +241,7 @@ static int attach_each(struct uprobe_set *s, const char *path)
 	return 0;
 }
 
-static int attach_sets(struct uprobes *u)
+static int uprobes_attach_sets(struct uprobes *u)
 {
 	int err = 0;
 
@@ -251,14 +251,14 @@ static int attach_sets(struct uprobes *u)
 
 		/* The file that was read, even if its name leads to another by now. */
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", s->file_fd);
-		err = (u->multi ? attach_all : attach_each)(s, path);
+		err = (u->multi ? uprobes_attach_all : uprobes_attach_each)(s, path);
 		if (err)
 			log__error("%s: cannot attach to the probes: %s", s->path, strerror(-err));
 	}
 	return err;
 }
 
-static void detach_sets(struct uprobes *u)
+static void uprobes_detach_sets(struct uprobes *u)
 {
 	for (size_t i = 0; i < u->cnt; i++) {
 		struct uprobe_set *s = &u->sets[i];
@@ -309,7 +309,7 @@ static void *uprobes_run(void *arg)
 	begun = wait_unlocked(u, true);
 	if (begun) {
 		uprobes_change_state(u, UPROBES_ATTACHING, 0);
-		err = attach_sets(u);
+		err = uprobes_attach_sets(u);
 	}
 	uprobes_limit_rights(false);
 	uprobes_change_state(u, UPROBES_ATTACHED, err);
@@ -319,7 +319,7 @@ static void *uprobes_run(void *arg)
 	pthread_mutex_unlock(&u->lock);
 	if (begun) {
 		wait_unlocked(u, false);
-		detach_sets(u);
+		uprobes_detach_sets(u);
 	}
 	uprobes_change_state(u, UPROBES_DETACHED, err);
 	return NULL;
@@ -335,7 +335,7 @@ static bool uprobes_wait_state(struct uprobes *u, enum uprobes_state state, uint
 	return u->state >= state;
 }
 
-static void warn_late(const struct uprobes *u)
+static void uprobes_warn_late(const struct uprobes *u)
 {
 	const char *then = "the recording begins without its events, and has them from when the "
 			   "probes are attached";
@@ -365,7 +365,7 @@ int uprobes__attach(struct uprobes *u, const struct bpf_link *locked)
 	pthread_mutex_lock(&u->lock);
 	u->late = !uprobes_wait_state(u, UPROBES_ATTACHED, ATTACH_WAIT_NS);
 	if (u->late)
-		warn_late(u);
+		uprobes_warn_late(u);
 	err = u->err;
 	pthread_mutex_unlock(&u->lock);
 	return err;

@@ -92,7 +92,7 @@ static int usdt_lies(struct usdt_reading *r, const struct sdt_note *n, const cha
 }
 
 /* Returns the index of the site in `sites`; adds it if it is new. */
-static uint64_t site_idx(struct buf *sites, const struct usdt_site *site)
+static uint64_t usdt_site_idx(struct buf *sites, const struct usdt_site *site)
 {
 	size_t cnt = sites->sz / sizeof(*site), i = 0;
 
@@ -116,14 +116,14 @@ static int usdt_add_place(struct usdt_reading *r, struct uprobe_places *p,
 	}
 	buf__u64(&p->pc_offs, r->usdt->calls && place->call_off ? place->call_off : place->pc_off);
 	buf__u64(&p->semaphore_offs, place->semaphore_off);
-	buf__u64(&p->cookies, site_idx(&r->usdt->sites, site) | user);
+	buf__u64(&p->cookies, usdt_site_idx(&r->usdt->sites, site) | user);
 	if (buf__err(&p->pc_offs) || buf__err(&p->semaphore_offs) || buf__err(&p->cookies) ||
 	    buf__err(&r->usdt->sites))
 		return -ENOMEM;
 	return 0;
 }
 
-static int read_probe(struct usdt_reading *r, int probe, const struct sdt_note *n)
+static int usdt_read_probe(struct usdt_reading *r, int probe, const struct sdt_note *n)
 {
 	struct usdt_site site = { 0 };
 	struct sdt_place place;
@@ -156,14 +156,14 @@ static int usdt_see_note(const struct sdt_note *n, void *arg)
 	r->ours = true;
 	for (int i = 0; i < USDT_PROBE_CNT; i++) {
 		if (!strcmp(n->name, usdt_probes[i].name))
-			return read_probe(r, i, n);
+			return usdt_read_probe(r, i, n);
 	}
 	return 0;
 }
 
 #define HOW_TO "; programs get them from stacks_tracing.h"
 
-static void say_what_is_missing(const struct usdt_reading *r, int err)
+static void usdt_say_what_is_missing(const struct usdt_reading *r, int err)
 {
 	const char *path = r->target->choice->path;
 
@@ -191,7 +191,7 @@ static void usdt_say_left_out(const struct usdt_reading *r)
 		  r->bad_arg, r->bad_probe);
 }
 
-static int read_notes(struct usdt *u, struct target *t)
+static int usdt_read_notes(struct usdt *u, struct target *t)
 {
 	struct usdt_reading r = { .usdt = u, .target = t };
 	int err = sdt_task__each(u->workers, t->file, usdt_see_note, &r);
@@ -201,7 +201,7 @@ static int read_notes(struct usdt *u, struct target *t)
 	if (!err && places__cnt(&t->places[ENTER]))
 		return 0;
 	if (!r.said)
-		say_what_is_missing(&r, err);
+		usdt_say_what_is_missing(&r, err);
 	return err ? err : -ENOENT;
 }
 
@@ -238,14 +238,14 @@ static int usdt_add_target(struct usdt *u, const struct probe_choice *choice)
 	}
 	*t = (struct target){ .file = f, .choice = choice };
 	u->target_cnt++;
-	return read_notes(u, t);
+	return usdt_read_notes(u, t);
 }
 
 #define SYS_UPROBE 336 /* arch/x86/entry/syscalls/syscall_64.tbl, from 6.18 on */
 
 /* Returns true if the kernel has the system call in which such a call ends. It refuses all other
  * callers. */
-static bool has_calls(void)
+static bool usdt_has_calls(void)
 {
 	return syscall(SYS_UPROBE) < 0 && errno == ENXIO;
 }
@@ -256,7 +256,7 @@ struct usdt *usdt__new(struct workers *workers, const struct probe_choice *choic
 	int err = u ? 0 : -ENOMEM;
 
 	if (u) {
-		u->calls = has_calls();
+		u->calls = usdt_has_calls();
 		u->workers = workers;
 	}
 	for (size_t i = 0; i < cnt && !err; i++) {
@@ -299,7 +299,7 @@ void usdt__free(struct usdt *u)
 /* ---- the kernel's side --------------------------------------------------------------------------
  */
 
-static struct bpf_program *program_of(struct collector_bpf *skel, int probe)
+static struct bpf_program *usdt_program_of(struct collector_bpf *skel, int probe)
 {
 	struct bpf_program *const progs[USDT_PROBE_CNT] = {
 		[CLOSE] = skel->progs.usdt__close,
@@ -325,7 +325,7 @@ int usdt__prepare(struct usdt *u, struct collector_bpf *skel, bool multi)
 	skel->rodata->cfg.spans = u->target_cnt > 0;
 	for (int i = 0; i < USDT_PROBE_CNT && multi && !err; i++)
 		err = bpf_program__set_expected_attach_type(
-			program_of(skel, i), (enum bpf_attach_type)UPROBES_ATTACH_MULTI);
+			usdt_program_of(skel, i), (enum bpf_attach_type)UPROBES_ATTACH_MULTI);
 	return err;
 }
 
@@ -335,7 +335,7 @@ static int usdt_attach_target(struct usdt *u, struct target *t, struct collector
 
 	for (int i = 0; i < USDT_PROBE_CNT && !err; i++) {
 		if (places__cnt(&t->places[i]))
-			err = uprobes__add(u->uprobes, program_of(skel, i), t->choice->path,
+			err = uprobes__add(u->uprobes, usdt_program_of(skel, i), t->choice->path,
 					   t->file->fd, &t->places[i]);
 	}
 	return err;

@@ -25,7 +25,7 @@ bool usercopy__takes_lock(const struct usercopy_code *copy, const struct usercop
 
 /* Loads a program that calls bpf_probe_read_kernel(map, USERCOPY_CODE_MAX, ctx[0]). It does not
  * depend on /proc/kcore, which not every machine has. */
-static int load_reader(int map_fd)
+static int usercopy_load_reader(int map_fd)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_3, .src_reg = BPF_REG_1 },
@@ -46,7 +46,7 @@ static int load_reader(int map_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-static int run_reader(int prog_fd, int map_fd, struct usercopy_code *code)
+static int usercopy_run_reader(int prog_fd, int map_fd, struct usercopy_code *code)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &code->addr,
 		    .ctx_size_in = sizeof(code->addr));
@@ -62,14 +62,14 @@ static int usercopy_read_code(const struct ksym *fn, struct usercopy_code *code)
 {
 	int map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "usercopy", sizeof(uint32_t),
 				    USERCOPY_CODE_MAX, 1, NULL);
-	int prog_fd = map_fd < 0 ? -errno : load_reader(map_fd);
+	int prog_fd = map_fd < 0 ? -errno : usercopy_load_reader(map_fd);
 	int err;
 
 	code->addr = fn->addr;
 	code->sz = fn->end - fn->addr;
 	if (code->sz > USERCOPY_CODE_MAX)
 		code->sz = USERCOPY_CODE_MAX;
-	err = prog_fd < 0 ? prog_fd : run_reader(prog_fd, map_fd, code);
+	err = prog_fd < 0 ? prog_fd : usercopy_run_reader(prog_fd, map_fd, code);
 	if (prog_fd >= 0)
 		close(prog_fd);
 	if (map_fd >= 0)
@@ -102,7 +102,7 @@ int usercopy__test(struct features *f)
 /* ---- bounce buffers -----------------------------------------------------------------------------
  */
 
-static bool reads_user_stacks(const struct capture *c)
+static bool usercopy_reads_user_stacks(const struct capture *c)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (c->options.probes[i].stacks & PROBE_USER)
@@ -113,7 +113,7 @@ static bool reads_user_stacks(const struct capture *c)
 
 /* Returns true on kernels since 6.4, which all have the fix. Their symbols need not be read, which
  * takes 30 ms. */
-static bool is_fixed(void)
+static bool usercopy_is_fixed(void)
 {
 	struct utsname name;
 	unsigned major = 0, minor = 0;
@@ -122,9 +122,9 @@ static bool is_fixed(void)
 	       (major > 6 || (major == 6 && minor >= 4));
 }
 
-static bool needs_bounce(struct features *f)
+static bool usercopy_needs_bounce(struct features *f)
 {
-	int locks = is_fixed() ? 0 : usercopy__test(f);
+	int locks = usercopy_is_fixed() ? 0 : usercopy__test(f);
 
 	if (locks > 0)
 		log__warn(
@@ -142,7 +142,8 @@ int capture__set_bounce(struct capture *c, struct features *f)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
-	cfg->bounce = c->options.bounce || (reads_user_stacks(c) && needs_bounce(f));
+	cfg->bounce =
+		c->options.bounce || (usercopy_reads_user_stacks(c) && usercopy_needs_bounce(f));
 	return cfg->bounce ? bpf_map__set_max_entries(c->skel->maps.bounces,
 						      (uint32_t)c->cpu_cnt * CAPTURE_LEVELS)
 			   : 0;
@@ -150,7 +151,7 @@ int capture__set_bounce(struct capture *c, struct features *f)
 
 /* Adds a bounce buffer. With the map's header it is smaller than a page, which the kernel allocates
  * without vmalloc. */
-static int add_bounce(struct capture *c, uint32_t idx)
+static int usercopy_add_bounce(struct capture *c, uint32_t idx)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bounce", sizeof(uint32_t), CAPTURE_BOUNCE_SZ,
 				1, NULL);
@@ -170,7 +171,7 @@ int capture__fill_bounce(struct capture *c)
 	if (!c->skel->rodata->cfg.bounce)
 		return 0;
 	for (uint32_t i = 0; i < c->cpu_cnt * CAPTURE_LEVELS && !err; i++)
-		err = add_bounce(c, i);
+		err = usercopy_add_bounce(c, i);
 	if (err)
 		log__error("cannot make a bounce buffer: %s", strerror(-err));
 	return err;

@@ -62,14 +62,14 @@ static void coderows_add_start(struct row_maker *m, uint64_t vaddr, bool part)
 }
 
 /* Skips labels, which can be in the middle of a function. */
-static void add_listed(struct row_maker *m, const struct symlist *l)
+static void coderows_add_listed(struct row_maker *m, const struct symlist *l)
 {
 	for (size_t i = 0; i < l->cnt; i++)
 		if (!l->syms[i].label)
 			coderows_add_start(m, l->syms[i].addr, coderows_is_part(&l->syms[i]));
 }
 
-static void add_symbols(struct row_maker *m)
+static void coderows_add_symbols(struct row_maker *m)
 {
 	uint32_t type = SHT_SYMTAB;
 	struct symlist l;
@@ -82,12 +82,12 @@ static void add_symbols(struct row_maker *m)
 	symlist__add_table(&l, m->file, type);
 	if (type != SHT_SYMTAB)
 		symlist__add_go(&l, m->file);
-	add_listed(m, &l);
+	coderows_add_listed(m, &l);
 	symlist__free(&l);
 }
 
 /* Returns whether the dynamic section has an entry with the tag. */
-static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int64_t tag)
+static bool coderows_has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int64_t tag)
 {
 	Elf64_Dyn entries[DYNAMIC_MAX];
 	size_t sz = dynamic->p_filesz < sizeof(entries) ? dynamic->p_filesz : sizeof(entries);
@@ -104,7 +104,7 @@ static bool has_dynamic(const struct row_maker *m, const GElf_Phdr *dynamic, int
  * Returns whether the kernel starts the file: a program, or the dynamic linker, which is a library
  * that needs no other. Other libraries may have any entry address.
  */
-static bool is_started(const struct row_maker *m)
+static bool coderows_is_started(const struct row_maker *m)
 {
 	GElf_Phdr p, dynamic = { 0 };
 
@@ -114,21 +114,22 @@ static bool is_started(const struct row_maker *m)
 		if (p.p_type == PT_DYNAMIC)
 			dynamic = p;
 	}
-	return m->file->program_table.type == ET_EXEC || !has_dynamic(m, &dynamic, DT_NEEDED);
+	return m->file->program_table.type == ET_EXEC ||
+	       !coderows_has_dynamic(m, &dynamic, DT_NEEDED);
 }
 
 static uint64_t coderows_find_entry(const struct row_maker *m)
 {
 	uint64_t entry = m->file->program_table.entry;
 
-	return entry && is_started(m) ? entry : UINT64_MAX;
+	return entry && coderows_is_started(m) ? entry : UINT64_MAX;
 }
 
 #define ENTRY_JUMPS 4 /* Go has two */
 #define ENTRY_INSNS 8
 
 /* Returns the target if the code at `vaddr` soon jumps, else `vaddr`. */
-static uint64_t follow_jump(const struct row_maker *m, uint64_t vaddr)
+static uint64_t coderows_follow_jump(const struct row_maker *m, uint64_t vaddr)
 {
 	const struct elf_code text = elf_code__at(m->file, vaddr);
 	uint8_t bytes[ENTRY_INSNS * INSN_SZ_MAX];
@@ -152,12 +153,12 @@ static void coderows_add_entry(struct row_maker *m)
 {
 	m->entry = coderows_find_entry(m);
 	for (size_t i = 0; i < ENTRY_JUMPS; i++)
-		m->entry = follow_jump(m, m->entry);
+		m->entry = coderows_follow_jump(m, m->entry);
 	coderows_add_start(m, m->entry, false);
 }
 
 /* Adds the targets of calls as functions, except `call 1f; 1: pop`, which reads the address. */
-static void add_called(struct row_maker *m)
+static void coderows_add_called(struct row_maker *m)
 {
 	struct insn insn = { .kind = INSN_OTHER };
 	bool ended = false;
@@ -174,7 +175,7 @@ static void add_called(struct row_maker *m)
 	}
 }
 
-static void sort_starts(struct row_maker *m)
+static void coderows_sort_starts(struct row_maker *m)
 {
 	if (m->start_cnt)
 		qsort(m->starts, m->start_cnt, sizeof(*m->starts), coderows_by_address);
@@ -213,17 +214,17 @@ static void coderows_add_row(const struct cfi_row *row, void *arg)
 	rows[out->cnt++] = *row;
 }
 
-static size_t count_starts_before(const struct row_maker *m, uint64_t vaddr)
+static size_t coderows_count_starts_before(const struct row_maker *m, uint64_t vaddr)
 {
 	return SEARCH_COUNT(m->starts, m->start_cnt, c, c->vaddr < vaddr);
 }
 
 /* Scans the current gap, after its end is known. */
-static void scan_gap(struct row_maker *m)
+static void coderows_scan_gap(struct row_maker *m)
 {
 	uint64_t at = m->gap_off - m->segment->off, sz = m->gap_end - m->gap_off;
 	uint64_t vaddr = m->segment->vaddr + at;
-	size_t first = count_starts_before(m, vaddr);
+	size_t first = coderows_count_starts_before(m, vaddr);
 	const struct code_gap gap = { .bytes = m->bytes + at,
 				      .sz = sz,
 				      .vaddr = vaddr,
@@ -239,7 +240,7 @@ static void scan_gap(struct row_maker *m)
 }
 
 /* A cfi_table_gap_fn. Takes the part in the current segment, and joins adjacent ranges. */
-static void take_gap(uint64_t off, uint64_t end, void *arg)
+static void coderows_take_gap(uint64_t off, uint64_t end, void *arg)
 {
 	struct row_maker *m = arg;
 	uint64_t segment_end = m->segment->off + m->segment->sz;
@@ -249,7 +250,7 @@ static void take_gap(uint64_t off, uint64_t end, void *arg)
 	if (off >= end)
 		return;
 	if (off != m->gap_end) {
-		scan_gap(m);
+		coderows_scan_gap(m);
 		m->gap_off = off;
 	}
 	m->gap_end = end;
@@ -257,36 +258,36 @@ static void take_gap(uint64_t off, uint64_t end, void *arg)
 
 /* Scans all gaps of the current segment, including the parts before the first and after the last
  * page of the table. */
-static void scan_gaps(struct row_maker *m, const struct cfi_table *t)
+static void coderows_scan_gaps(struct row_maker *m, const struct cfi_table *t)
 {
 	uint64_t first = t ? t->first_page << TABLE_PAGE_BITS : UINT64_MAX;
 	uint64_t past = t ? (t->first_page + t->page_cnt) << TABLE_PAGE_BITS : UINT64_MAX;
 
 	m->gap_off = m->gap_end = m->segment->off;
-	take_gap(0, first, m);
+	coderows_take_gap(0, first, m);
 	if (t)
-		cfi_table__gaps(t, take_gap, m);
-	take_gap(past, UINT64_MAX, m);
-	scan_gap(m);
+		cfi_table__gaps(t, coderows_take_gap, m);
+	coderows_take_gap(past, UINT64_MAX, m);
+	coderows_scan_gap(m);
 }
 
-static void scan_segment(struct row_maker *m, const struct cfi_table *t)
+static void coderows_scan_segment(struct row_maker *m, const struct cfi_table *t)
 {
 	m->bytes = malloc(m->segment->sz);
 	if (m->bytes && elf_file__read(m->file, m->segment->off, m->bytes, m->segment->sz) == 0) {
-		add_called(m);
-		sort_starts(m);
-		scan_gaps(m, t);
+		coderows_add_called(m);
+		coderows_sort_starts(m);
+		coderows_scan_gaps(m, t);
 	}
 	free(m->bytes);
 }
 
-static void scan_file(struct row_maker *m, struct elf_file *f)
+static void coderows_scan_file(struct row_maker *m, struct elf_file *f)
 {
 	struct cfi_table *t = cfi_table__of_file(f);
 	uint64_t end = 0; /* of the previous segment: a forged file may have them in any order */
 
-	add_symbols(m);
+	coderows_add_symbols(m);
 	coderows_add_entry(m);
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		m->segment = &f->segments[i];
@@ -294,7 +295,7 @@ static void scan_file(struct row_maker *m, struct elf_file *f)
 		    m->segment->vaddr > UINT64_MAX - m->segment->sz)
 			continue;
 		end = m->segment->vaddr + m->segment->sz;
-		scan_segment(m, t);
+		coderows_scan_segment(m, t);
 	}
 	free(m->starts);
 	free(t);
@@ -318,7 +319,7 @@ bool code_rows__may_be(const struct elf_file *f)
 #define ENTRY_SZ 96 /* bytes: _start of AArch64's ld.so */
 
 /* Adds the rule of the entry point only: the function that the kernel starts has no caller. */
-static void add_entry_alone(struct row_maker *m)
+static void coderows_add_entry_alone(struct row_maker *m)
 {
 	uint64_t entry = coderows_find_entry(m);
 
@@ -345,9 +346,9 @@ void code_rows__make(struct code_rows *out, struct elf_file *f)
 
 	*out = (struct code_rows){ 0 };
 	if (f->machine == &machine_x86_64)
-		scan_file(&m, f);
+		coderows_scan_file(&m, f);
 	else
-		add_entry_alone(&m);
+		coderows_add_entry_alone(&m);
 	coderows_give_back(out);
 }
 

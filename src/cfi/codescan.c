@@ -64,7 +64,7 @@ static const struct scan_state at_start = { .known = true, .has_depth = true };
 
 /* ---- rules ---- */
 
-static struct packed_rule rule_of(const struct scan_state *s)
+static struct packed_rule codescan_rule_of(const struct scan_state *s)
 {
 	struct packed_rule rule = { .how = PACKED_NONE };
 
@@ -90,7 +90,7 @@ static void codescan_report(struct code_scanner *c, size_t off, struct packed_ru
 
 /* ---- effects of instructions ---- */
 
-static void move_sp(struct scan_state *s, int64_t by)
+static void codescan_move_sp(struct scan_state *s, int64_t by)
 {
 	int64_t depth = s->depth - by;
 
@@ -99,7 +99,7 @@ static void move_sp(struct scan_state *s, int64_t by)
 }
 
 /* A word that was popped, or is above the stack pointer now, is no longer saved. */
-static void drop_saved(struct scan_state *s)
+static void codescan_drop_saved(struct scan_state *s)
 {
 	if (s->has_depth && s->saved_fp > s->depth + 8)
 		s->saved_fp = 0;
@@ -107,12 +107,12 @@ static void drop_saved(struct scan_state *s)
 
 static void codescan_push(struct scan_state *s, const struct insn *i)
 {
-	move_sp(s, -8);
+	codescan_move_sp(s, -8);
 	if (i->fp && !s->saved_fp && !s->has_fp && !s->lost_fp && s->has_depth)
 		s->saved_fp = s->depth + 8;
 }
 
-static void lose_fp(struct scan_state *s)
+static void codescan_lose_fp(struct scan_state *s)
 {
 	s->has_fp = false;
 	s->lost_fp |= !s->saved_fp;
@@ -120,12 +120,12 @@ static void lose_fp(struct scan_state *s)
 
 static void codescan_pop(struct scan_state *s, const struct insn *i)
 {
-	move_sp(s, 8);
+	codescan_move_sp(s, 8);
 	if (i->fp && !s->saved_fp)
-		lose_fp(s);
+		codescan_lose_fp(s);
 	if (i->fp)
 		s->has_fp = false;
-	drop_saved(s);
+	codescan_drop_saved(s);
 }
 
 /* Returns how far the word at sp + off is below the CFA, or 0 if that is unknown or outside the
@@ -135,13 +135,13 @@ static int32_t codescan_slot_of(const struct scan_state *s, int64_t off)
 	return s->has_depth && off >= 0 && off < s->depth ? (int32_t)(s->depth + 8 - off) : 0;
 }
 
-static void save_fp(struct scan_state *s, int64_t off)
+static void codescan_save_fp(struct scan_state *s, int64_t off)
 {
 	if (!s->saved_fp && !s->has_fp && !s->lost_fp && off % 8 == 0)
 		s->saved_fp = codescan_slot_of(s, off);
 }
 
-static void load_fp(struct scan_state *s, int64_t off)
+static void codescan_load_fp(struct scan_state *s, int64_t off)
 {
 	s->has_fp = false;
 	if (!s->saved_fp)
@@ -150,20 +150,20 @@ static void load_fp(struct scan_state *s, int64_t off)
 		s->saved_fp = 0;
 }
 
-static void sp_from_fp(struct scan_state *s, int64_t off)
+static void codescan_sp_from_fp(struct scan_state *s, int64_t off)
 {
 	s->has_depth = s->has_fp;
 	s->depth = s->fp_depth;
-	move_sp(s, off);
-	drop_saved(s);
+	codescan_move_sp(s, off);
+	codescan_drop_saved(s);
 }
 
-static void fp_from_sp(struct scan_state *s, int64_t off)
+static void codescan_fp_from_sp(struct scan_state *s, int64_t off)
 {
 	struct scan_state there = *s;
 
-	move_sp(&there, off);
-	lose_fp(s);
+	codescan_move_sp(&there, off);
+	codescan_lose_fp(s);
 	s->has_fp = there.has_depth && there.depth >= 0;
 	s->fp_depth = there.depth;
 }
@@ -174,18 +174,18 @@ static void codescan_apply(struct scan_state *s, const struct insn *i)
 	case INSN_PUSH: codescan_push(s, i); break;
 	case INSN_POP: codescan_pop(s, i); break;
 	case INSN_MOVE_SP:
-		move_sp(s, i->imm);
-		drop_saved(s);
+		codescan_move_sp(s, i->imm);
+		codescan_drop_saved(s);
 		break;
-	case INSN_SP_FROM_FP: sp_from_fp(s, i->imm); break;
+	case INSN_SP_FROM_FP: codescan_sp_from_fp(s, i->imm); break;
 	case INSN_LOSE_SP: s->has_depth = false; break;
-	case INSN_SAVE_FP: save_fp(s, i->imm); break;
-	case INSN_LOAD_FP: load_fp(s, i->imm); break;
-	case INSN_FP_FROM_SP: fp_from_sp(s, i->imm); break;
+	case INSN_SAVE_FP: codescan_save_fp(s, i->imm); break;
+	case INSN_LOAD_FP: codescan_load_fp(s, i->imm); break;
+	case INSN_FP_FROM_SP: codescan_fp_from_sp(s, i->imm); break;
 	case INSN_CLEAR_FP:
-	case INSN_LOSE_FP: lose_fp(s); break;
+	case INSN_LOSE_FP: codescan_lose_fp(s); break;
 	case INSN_LEAVE:
-		sp_from_fp(s, 0);
+		codescan_sp_from_fp(s, 0);
 		codescan_pop(s, &(struct insn){ .fp = 1 });
 		break;
 	case INSN_OTHER:
@@ -206,7 +206,7 @@ static void codescan_apply(struct scan_state *s, const struct insn *i)
 #define PROBES 8 /* of a table with open addressing; a jump that finds no slot is dropped */
 
 /* Returns the entry of the jump to `off`, else a free slot for it, else NULL. */
-static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
+static struct scan_jump *codescan_jump_to(struct code_scanner *c, size_t off)
 {
 	struct scan_jump *free = NULL;
 
@@ -221,15 +221,15 @@ static struct scan_jump *jump_to(struct code_scanner *c, size_t off)
 	return free;
 }
 
-static bool is_target(struct code_scanner *c, size_t off)
+static bool codescan_is_target(struct code_scanner *c, size_t off)
 {
-	const struct scan_jump *j = jump_to(c, off);
+	const struct scan_jump *j = codescan_jump_to(c, off);
 
 	return j && j->function == c->function && j->to == off;
 }
 
 /* If two jumps lead to one place, keeps the first state: in compiled code they agree. */
-static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
+static void codescan_note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 {
 	uint64_t off = past + (uint64_t)i->imm;
 	struct scan_jump *j;
@@ -238,7 +238,7 @@ static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 		return;
 	if (off > c->farthest && (i->kind == INSN_BRANCH || i->imm <= JUMP_DISTANCE_MAX))
 		c->farthest = off;
-	j = jump_to(c, off);
+	j = codescan_jump_to(c, off);
 	if (!j || j->function == c->function)
 		return;
 	*j = (struct scan_jump){ off, c->function, c->state };
@@ -247,19 +247,19 @@ static void note_jump(struct code_scanner *c, size_t past, const struct insn *i)
 
 /* If execution does not fall through to `off`, takes the state from a jump to it, or else from an
  * indirect jump. */
-static void take_jump(struct code_scanner *c, size_t off)
+static void codescan_take_jump(struct code_scanner *c, size_t off)
 {
-	bool target = is_target(c, off);
+	bool target = codescan_is_target(c, off);
 
 	if (c->state.known || (!target && !c->table.known))
 		return;
-	c->state = target ? jump_to(c, off)->state : c->table;
+	c->state = target ? codescan_jump_to(c, off)->state : c->table;
 	c->ended = false;
 }
 
 /* ---- functions ---- */
 
-static uint64_t vaddr_at(const struct code_scanner *c, size_t off)
+static uint64_t codescan_vaddr_at(const struct code_scanner *c, size_t off)
 {
 	return c->gap->vaddr + off;
 }
@@ -269,9 +269,9 @@ static bool codescan_is_start(struct code_scanner *c, size_t off)
 {
 	const struct code_gap *g = c->gap;
 
-	while (c->next < g->start_cnt && g->starts[c->next].vaddr < vaddr_at(c, off))
+	while (c->next < g->start_cnt && g->starts[c->next].vaddr < codescan_vaddr_at(c, off))
 		c->next++;
-	return c->next < g->start_cnt && g->starts[c->next].vaddr == vaddr_at(c, off);
+	return c->next < g->start_cnt && g->starts[c->next].vaddr == codescan_vaddr_at(c, off);
 }
 
 /*
@@ -286,7 +286,8 @@ static bool codescan_begins(struct code_scanner *c, size_t off)
 	if (c->in_table)
 		return false;
 	return (c->ended || (c->call == CALL_PADDED && c->reports)) &&
-	       vaddr_at(c, off) % ALIGNMENT == 0 && off >= c->farthest && !is_target(c, off);
+	       codescan_vaddr_at(c, off) % ALIGNMENT == 0 && off >= c->farthest &&
+	       !codescan_is_target(c, off);
 }
 
 /*
@@ -294,7 +295,7 @@ static bool codescan_begins(struct code_scanner *c, size_t off)
  * straight to an instruction that ends the program, it has no caller (psABI 3.4.1: the outermost
  * frame; thread starts of C libraries).
  */
-static void find_root(struct code_scanner *c, const struct insn *i, size_t off)
+static void codescan_find_root(struct code_scanner *c, const struct insn *i, size_t off)
 {
 	if (i->kind == INSN_CLEAR_FP && c->state.known && !c->state.saved_fp && !c->cleared)
 		c->cleared = off + 1;
@@ -315,7 +316,7 @@ static void codescan_end(struct code_scanner *c, const struct insn *i)
 	c->state = (struct scan_state){ 0 };
 }
 
-static void note_call(struct code_scanner *c, const struct insn *i)
+static void codescan_note_call(struct code_scanner *c, const struct insn *i)
 {
 	if (i->kind == INSN_CALL)
 		c->call = CALL_LAST;
@@ -331,7 +332,7 @@ static void codescan_begin(struct code_scanner *c, size_t off)
 	c->state = codescan_is_start(c, off) && c->gap->starts[c->next].is_part
 			   ? (struct scan_state){ 0 }
 			   : at_start;
-	c->state.is_root = vaddr_at(c, off) == c->gap->entry;
+	c->state.is_root = codescan_vaddr_at(c, off) == c->gap->entry;
 	c->table = (struct scan_state){ 0 };
 	c->in_table = false;
 	c->ended = false;
@@ -344,7 +345,7 @@ static void codescan_begin(struct code_scanner *c, size_t off)
 #define SYS_EXIT_GROUP 231
 
 /* Treats system calls that end a thread or a process as ends of the function. */
-static void find_exit(struct code_scanner *c, struct insn *i)
+static void codescan_find_exit(struct code_scanner *c, struct insn *i)
 {
 	bool exits = c->number == SYS_EXIT || c->number == SYS_EXIT_GROUP;
 
@@ -357,43 +358,43 @@ static void find_exit(struct code_scanner *c, struct insn *i)
 }
 
 /* Decodes one instruction and applies it. Returns its length, or 1 for invalid bytes. */
-static size_t scan_insn(struct code_scanner *c, size_t off)
+static size_t codescan_scan_insn(struct code_scanner *c, size_t off)
 {
 	struct insn i;
 	size_t sz = (c->ended ? insn__decode_after_end : insn__decode)(&i, c->gap->bytes + off,
 								       c->gap->sz - off);
 
 	/* A nop that is the target of a jump is not padding: `pause` at the head of a loop. */
-	if (c->ended && i.kind == INSN_NOP && !is_target(c, off))
+	if (c->ended && i.kind == INSN_NOP && !codescan_is_target(c, off))
 		return sz ? sz : 1;
-	take_jump(c, off);
+	codescan_take_jump(c, off);
 	c->state.is_root |= c->reports && c->root == off + 1;
 	if (sz && i.kind == INSN_RETURN && !c->state.has_depth)
 		c->state = at_start; /* the state at every return */
-	codescan_report(c, off, rule_of(&c->state));
+	codescan_report(c, off, codescan_rule_of(&c->state));
 	if (!sz) {
 		c->state = (struct scan_state){ 0 };
 		return 1;
 	}
-	find_exit(c, &i);
-	find_root(c, &i, off);
+	codescan_find_exit(c, &i);
+	codescan_find_root(c, &i, off);
 	if (c->state.known && !c->state.is_root)
 		codescan_apply(&c->state, &i);
 	if (i.kind == INSN_BRANCH || i.kind == INSN_JUMP)
-		note_jump(c, off + sz, &i);
-	note_call(c, &i);
+		codescan_note_jump(c, off + sz, &i);
+	codescan_note_call(c, &i);
 	codescan_end(c, &i);
 	return sz;
 }
 
 /* Scans a function from its start. Returns the start of the next one. If the limit of instructions
  * is reached, reports the rest of the gap as unknown. */
-static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
+static size_t codescan_scan_function(struct code_scanner *c, size_t off, bool reports)
 {
 	c->reports = reports;
 	codescan_begin(c, off);
 	do
-		off += scan_insn(c, off);
+		off += codescan_scan_insn(c, off);
 	while (off < c->gap->sz && c->left && --c->left && !codescan_begins(c, off));
 	if (c->left)
 		return off;
@@ -409,7 +410,7 @@ static size_t scan_function(struct code_scanner *c, size_t off, bool reports)
  * Scans a function until a pass finds no new jump target, then once more to report rows: a backward
  * jump comes after the code that it leads to. Returns the start of the next function.
  */
-static size_t scan_in_turns(struct code_scanner *c, size_t off)
+static size_t codescan_scan_in_turns(struct code_scanner *c, size_t off)
 {
 	size_t next = c->next;
 	unsigned times = 0;
@@ -419,10 +420,10 @@ static size_t scan_in_turns(struct code_scanner *c, size_t off)
 	do {
 		c->learned = false;
 		c->next = next;
-		scan_function(c, off, false);
+		codescan_scan_function(c, off, false);
 	} while (c->learned && c->left && ++times < TIMES_MAX);
 	c->next = next;
-	return scan_function(c, off, true);
+	return codescan_scan_function(c, off, true);
 }
 
 void code_scan(const struct code_gap *gap, code_row_fn fn, void *arg)
@@ -432,5 +433,5 @@ void code_scan(const struct code_gap *gap, code_row_fn fn, void *arg)
 
 	c.left = WORK_PER_BYTE * (uint64_t)gap->sz + 1;
 	while (off < gap->sz)
-		off = scan_in_turns(&c, off);
+		off = codescan_scan_in_turns(&c, off);
 }

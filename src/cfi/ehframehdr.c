@@ -22,7 +22,8 @@ struct head {
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-static bool is_usual(const struct head *h, const struct lazy_section *hdr, uint64_t frames)
+static bool ehframehdr_is_usual(const struct head *h, const struct lazy_section *hdr,
+				uint64_t frames)
 {
 	return hdr->off % sizeof(int32_t) == 0 && h->version == 1 &&
 	       h->frames_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) &&
@@ -48,7 +49,7 @@ int eh_frame_hdr__open(struct eh_frame_hdr *t, const struct page_reader *r,
 
 	if (err)
 		return err;
-	if (!is_usual(&head, hdr, frames))
+	if (!ehframehdr_is_usual(&head, hdr, frames))
 		return -EINVAL;
 	*t = (struct eh_frame_hdr){ .hdr = *hdr,
 				    .cnt = head.cnt,
@@ -127,7 +128,7 @@ static uint32_t ehframehdr_guess(const struct ehframehdr_range *r, int64_t place
 }
 
 /* Counts the blocks that begin at or before the place. */
-static int count_blocks(const struct ehframehdr_search *s, uint32_t *cnt)
+static int ehframehdr_count_blocks(const struct ehframehdr_search *s, uint32_t *cnt)
 {
 	struct ehframehdr_range r = { 1, ehframehdr_block_cnt(s->table), 0, s->table->end };
 	int err = ehframehdr_see_first(s, 0, &r.low);
@@ -172,7 +173,7 @@ int eh_frame_hdr__find(struct eh_frame_hdr *t, const struct page_reader *r, int6
 	struct hdr_entry room[BLOCK + 1];
 	const struct hdr_entry *e;
 	uint32_t blocks, first, cnt, k;
-	int err = count_blocks(&s, &blocks);
+	int err = ehframehdr_count_blocks(&s, &blocks);
 
 	if (err)
 		return err;

@@ -122,7 +122,7 @@ static uint64_t expr_binary(struct evaluation *m, uint64_t atom, uint64_t a, uin
 	}
 }
 
-static void shuffle_or_compute(struct evaluation *m, const struct expr_op *op)
+static void expr_shuffle_or_compute(struct evaluation *m, const struct expr_op *op)
 {
 	uint64_t top;
 
@@ -159,7 +159,7 @@ static void expr_step(struct evaluation *m, const struct expr_op *op)
 		if (expr_pop(m))
 			m->next = op->a;
 		return;
-	default: shuffle_or_compute(m, op); return;
+	default: expr_shuffle_or_compute(m, op); return;
 	}
 }
 
@@ -178,7 +178,7 @@ int expr__eval(const struct expr_op *ops, size_t cnt, const struct expr_env *env
 
 /* ---- from libdw ---- */
 
-static bool is_jump(uint64_t atom)
+static bool expr_is_jump(uint64_t atom)
 {
 	return atom == DW_OP_skip || atom == DW_OP_bra;
 }
@@ -188,7 +188,7 @@ static bool is_jump(uint64_t atom)
  * operation (after the opcode and two bytes of operand). libdw adds operations of its own, with
  * offset 0, before and after the expression's.
  */
-static int jump_target(const Dwarf_Op *ops, size_t cnt, size_t jump)
+static int expr_jump_target(const Dwarf_Op *ops, size_t cnt, size_t jump)
 {
 	uint64_t to = ops[jump].offset + 3 + (uint64_t)(int16_t)ops[jump].number, end = 0;
 
@@ -217,7 +217,7 @@ static bool expr_known(uint64_t atom)
 	}
 }
 
-static bool operands_ok(const Dwarf_Op *op)
+static bool expr_operands_ok(const Dwarf_Op *op)
 {
 	if (op->atom == DW_OP_deref_size)
 		return op->number >= 1 && op->number <= 8;
@@ -231,12 +231,12 @@ int expr__compile(const Dwarf_Op *ops, size_t cnt, struct expr_op out[EXPR_OP_MA
 	if (!cnt || cnt > EXPR_OP_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < cnt; i++) {
-		int to = is_jump(ops[i].atom) ? jump_target(ops, cnt, i) : 0;
+		int to = expr_is_jump(ops[i].atom) ? expr_jump_target(ops, cnt, i) : 0;
 
-		if (to < 0 || !operands_ok(&ops[i]))
+		if (to < 0 || !expr_operands_ok(&ops[i]))
 			return -EINVAL;
 		out[i].atom = ops[i].atom;
-		out[i].a = is_jump(ops[i].atom) ? (uint64_t)to : ops[i].number;
+		out[i].a = expr_is_jump(ops[i].atom) ? (uint64_t)to : ops[i].number;
 		out[i].b = ops[i].number2;
 	}
 	return (int)cnt;

@@ -24,7 +24,7 @@ static void fullrule_finish(const struct draft *d, union rule_room *out)
 	memcpy((char *)out->rule.regs + regs_sz, d->ops, ops_sz);
 }
 
-static int add_expr(struct draft *d, const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
+static int fullrule_add_expr(struct draft *d, const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
 {
 	struct expr_op compiled[EXPR_OP_MAX];
 	int n = expr__compile(ops, cnt, compiled);
@@ -43,7 +43,7 @@ static bool fullrule_fits(uint64_t off)
 	return (int64_t)off == (int32_t)off;
 }
 
-static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
+static int fullrule_compile_cfa(struct draft *d, Dwarf_Frame *frame)
 {
 	struct rule_reg *cfa = &d->head.cfa;
 	Dwarf_Op *ops;
@@ -60,12 +60,12 @@ static int compile_cfa(struct draft *d, Dwarf_Frame *frame)
 		return 0;
 	}
 	cfa->how = RULE_EXPR;
-	return add_expr(d, ops, cnt, cfa);
+	return fullrule_add_expr(d, ops, cnt, cfa);
 }
 
 /* Returns whether the operations are libdw's form of "CFA + n": call_frame_cfa [plus_uconst n]
  * [stack_value]. */
-static bool is_cfa_offset(const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
+static bool fullrule_is_cfa_offset(const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
 {
 	bool value = ops[cnt - 1].atom == DW_OP_stack_value;
 	bool plus = cnt > 1 && ops[1].atom == DW_OP_plus_uconst;
@@ -78,9 +78,10 @@ static bool is_cfa_offset(const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
 	return true;
 }
 
-static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, struct rule_reg *reg)
+static int fullrule_compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt,
+				     struct rule_reg *reg)
 {
-	if (is_cfa_offset(ops, cnt, reg))
+	if (fullrule_is_cfa_offset(ops, cnt, reg))
 		return 0;
 	if (cnt == 1 && ops[0].atom == DW_OP_regx && ops[0].number < d->machine->reg_cnt) {
 		reg->how = RULE_REG;
@@ -88,19 +89,19 @@ static int compile_location(struct draft *d, const Dwarf_Op *ops, size_t cnt, st
 		return 0;
 	}
 	reg->how = ops[cnt - 1].atom == DW_OP_stack_value ? RULE_EXPR : RULE_EXPR_AT;
-	return add_expr(d, ops, cnt, reg);
+	return fullrule_add_expr(d, ops, cnt, reg);
 }
 
 /* Returns whether the rule is the default, which is left out: the caller's stack pointer is the
  * CFA. */
-static bool is_default_sp(const struct draft *d, const struct rule_reg *reg)
+static bool fullrule_is_default_sp(const struct draft *d, const struct rule_reg *reg)
 {
 	return reg->reg == d->machine->sp && reg->how == RULE_VALUE && reg->off == 0;
 }
 
 /* The rule of the return address column gives the program counter. The call overwrote the link
  * register, if there is one. */
-static int compile_return_address(struct draft *d, struct rule_reg reg)
+static int fullrule_compile_return_address(struct draft *d, struct rule_reg reg)
 {
 	const struct machine *m = d->machine;
 
@@ -112,14 +113,14 @@ static int compile_return_address(struct draft *d, struct rule_reg reg)
 }
 
 /* The column has no rule: the return address is still in the link register (`kept`), or lost. */
-static int compile_no_return_address(struct draft *d, bool kept)
+static int fullrule_compile_no_return_address(struct draft *d, bool kept)
 {
 	struct rule_reg in_link = { .how = RULE_REG, .off = d->machine->ra };
 
 	if (kept && !machine__links(d->machine))
 		return -EINVAL; /* the caller would have the same pc */
 	if (kept)
-		return compile_return_address(d, in_link);
+		return fullrule_compile_return_address(d, in_link);
 	d->head.flags = RULE_ROOT;
 	return 0;
 }
@@ -129,7 +130,7 @@ static int compile_no_return_address(struct draft *d, bool kept)
  * libdw's table of them (0.188, x86_64_cfi.c) has 0 instead of the number of rbx, so libdw calls
  * rbx undefined; the CFA of _dl_runtime_resolve depends on it.
  */
-static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
+static int fullrule_compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 {
 	struct rule_reg reg = { .reg = (uint8_t)regno };
 	bool is_ra = regno == d->machine->ra;
@@ -140,17 +141,17 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
 	if (dwarf_frame_register(frame, regno, mem, &ops, &cnt))
 		return -EINVAL;
 	if (cnt == 0 && is_ra)
-		return compile_no_return_address(d, ops != mem);
+		return fullrule_compile_no_return_address(d, ops != mem);
 	if (cnt == 0) {
 		if (ops == mem && !(d->machine->kept >> regno & 1))
 			d->head.undefined |= 1ull << regno;
 		return 0;
 	}
-	err = compile_location(d, ops, cnt, &reg);
-	if (err || is_default_sp(d, &reg))
+	err = fullrule_compile_location(d, ops, cnt, &reg);
+	if (err || fullrule_is_default_sp(d, &reg))
 		return err;
 	if (is_ra)
-		return compile_return_address(d, reg);
+		return fullrule_compile_return_address(d, reg);
 	d->regs[d->head.reg_cnt++] = reg;
 	return 0;
 }
@@ -163,7 +164,7 @@ static int compile_reg(struct draft *d, Dwarf_Frame *frame, int regno)
  * in the function where execution continues, but the CFA's offset has the wrong sign: the CFA is
  * above the stack pointer.
  */
-static bool mend_lock_stub(struct draft *d)
+static bool fullrule_mend_lock_stub(struct draft *d)
 {
 	struct rule_reg *cfa = &d->head.cfa;
 	bool is_stub = cfa->how == RULE_REG && cfa->reg == d->machine->sp &&
@@ -180,7 +181,7 @@ static bool mend_lock_stub(struct draft *d)
  * glibc's _dl_runtime_resolve() for AArch64 (dl-trampoline.S) has the return address above the CFA:
  * the PLT pushed it there, and the CFI counts what the PLT pushed to the frame of the caller.
  */
-static bool mend_plt_resolver(struct draft *d)
+static bool fullrule_mend_plt_resolver(struct draft *d)
 {
 	bool is_resolver = machine__links(d->machine) && d->head.cfa.how == RULE_REG &&
 			   d->head.reg_cnt && d->regs[0].how == RULE_AT && d->regs[0].off >= 0;
@@ -194,7 +195,7 @@ static bool mend_plt_resolver(struct draft *d)
 	return true;
 }
 
-static bool saves_eh_data(const struct draft *d)
+static bool fullrule_saves_eh_data(const struct draft *d)
 {
 	for (size_t i = 0; i < d->head.reg_cnt; i++)
 		if (d->regs[i].reg == MACHINE_EH_DATA_REG && d->regs[i].how == RULE_AT)
@@ -211,9 +212,9 @@ int full_rule__compile(Dwarf_Frame *frame, const struct machine *machine, union 
 	if (dwarf_frame_info(frame, NULL, NULL, &signal) != machine->ra)
 		return -EINVAL;
 	d.head.flags = signal ? RULE_SIGNAL : 0;
-	err = compile_cfa(&d, frame);
+	err = fullrule_compile_cfa(&d, frame);
 	if (!err)
-		err = compile_reg(&d, frame, machine->ra);
+		err = fullrule_compile_reg(&d, frame, machine->ra);
 	if (err)
 		return err;
 	if (d.head.flags & RULE_ROOT) {
@@ -222,17 +223,17 @@ int full_rule__compile(Dwarf_Frame *frame, const struct machine *machine, union 
 	}
 	for (int reg = 0; reg < machine->reg_cnt && !err; reg++)
 		if (reg != machine->ra && reg != machine->pc)
-			err = compile_reg(&d, frame, reg);
-	if (!err && !signal && !mend_plt_resolver(&d) && saves_eh_data(&d))
+			err = fullrule_compile_reg(&d, frame, reg);
+	if (!err && !signal && !fullrule_mend_plt_resolver(&d) && fullrule_saves_eh_data(&d))
 		d.head.flags |= RULE_UNWINDING;
-	if (!err && mend_lock_stub(&d))
+	if (!err && fullrule_mend_lock_stub(&d))
 		d.head.flags |= RULE_LOCK_STUB;
 	if (!err)
 		fullrule_finish(&d, out);
 	return err;
 }
 
-static void add_saved(struct draft *d, uint16_t reg, int16_t words)
+static void fullrule_add_saved(struct draft *d, uint16_t reg, int16_t words)
 {
 	d->regs[d->head.reg_cnt++] =
 		(struct rule_reg){ .reg = (uint8_t)reg, .how = RULE_AT, .off = words * 8 };
@@ -253,20 +254,20 @@ void full_rule__widen(const struct wide_rule *wide, const struct machine *m, uni
 					.how = RULE_REG,
 					.off = flat.cfa * 8 };
 	if (flat.ra == PACKED_RA_LINKED)
-		compile_no_return_address(&d, true);
+		fullrule_compile_no_return_address(&d, true);
 	else
-		add_saved(&d, m->pc, flat.ra);
+		fullrule_add_saved(&d, m->pc, flat.ra);
 	if (flat.fp != PACKED_FP_KEPT)
-		add_saved(&d, m->fp, flat.fp);
+		fullrule_add_saved(&d, m->fp, flat.fp);
 	if (wide->link) {
 		d.head.flags |= RULE_INTERRUPTED;
-		add_saved(&d, m->ra, wide->link);
+		fullrule_add_saved(&d, m->ra, wide->link);
 	}
 	fullrule_finish(&d, out);
 }
 
 /* Appends the expression "sp + off". */
-static void add_sp_plus(struct draft *d, struct rule_reg *reg, unsigned off)
+static void fullrule_add_sp_plus(struct draft *d, struct rule_reg *reg, unsigned off)
 {
 	reg->off = d->head.op_cnt;
 	reg->op_cnt = 1;
@@ -301,7 +302,7 @@ static const struct signal_frame *signal_frame_of(const struct machine *m)
 }
 
 /* Returns the saved place of a register, in words from the stack pointer. */
-static int16_t find_saved(const struct signal_frame *f, uint16_t reg)
+static int16_t fullrule_find_saved(const struct signal_frame *f, uint16_t reg)
 {
 	const uint8_t *at = memchr(f->regs, reg, f->reg_cnt);
 
@@ -313,9 +314,9 @@ struct packed_rule full_rule__packed_signal_frame(const struct machine *m)
 	const struct signal_frame *f = signal_frame_of(m);
 
 	return (struct packed_rule){ .how = PACKED_SIGNAL,
-				     .cfa = find_saved(f, m->sp),
-				     .fp = find_saved(f, m->fp),
-				     .ra = find_saved(f, m->pc) };
+				     .cfa = fullrule_find_saved(f, m->sp),
+				     .fp = fullrule_find_saved(f, m->fp),
+				     .ra = fullrule_find_saved(f, m->pc) };
 }
 
 void full_rule__signal_frame(const struct machine *m, union rule_room *out)
@@ -327,11 +328,11 @@ void full_rule__signal_frame(const struct machine *m, union rule_room *out)
 		struct rule_reg *reg = &d.regs[d.head.reg_cnt++];
 
 		*reg = (struct rule_reg){ .reg = f->regs[i], .how = RULE_EXPR_AT };
-		add_sp_plus(&d, reg, f->off + i * 8);
+		fullrule_add_sp_plus(&d, reg, f->off + i * 8);
 		if (f->regs[i] == m->sp)
 			d.head.cfa.off = reg->off;
 	}
-	add_sp_plus(&d, &d.head.cfa, (unsigned)d.ops[d.head.cfa.off].a);
+	fullrule_add_sp_plus(&d, &d.head.cfa, (unsigned)d.ops[d.head.cfa.off].a);
 	d.ops[d.head.op_cnt++].atom = DW_OP_deref;
 	d.head.cfa.op_cnt++;
 	fullrule_finish(&d, out);
@@ -389,13 +390,13 @@ static int fullrule_find_reg(const struct step *s, const struct rule_reg *reg, u
  * A slot below the stack pointer that is not in the snapshot belongs to a register that has been
  * popped already (CFI of epilogues does not always say so): the register has the caller's value.
  */
-static bool is_popped(const struct step *s, const struct rule_reg *reg)
+static bool fullrule_is_popped(const struct step *s, const struct rule_reg *reg)
 {
 	return reg->how == RULE_AT &&
 	       s->env.cfa + (uint64_t)(int64_t)reg->off < s->env.regs->v[s->env.regs->machine->sp];
 }
 
-static int find_regs(const struct step *s, struct regs *out)
+static int fullrule_find_regs(const struct step *s, struct regs *out)
 {
 	for (size_t i = 0; i < s->rule->reg_cnt; i++) {
 		const struct rule_reg *reg = &s->rule->regs[i];
@@ -408,7 +409,7 @@ static int find_regs(const struct step *s, struct regs *out)
 		if (reg->reg == out->machine->pc)
 			return err;
 		out->v[reg->reg] = s->env.regs->v[reg->reg];
-		if (!is_popped(s, reg))
+		if (!fullrule_is_popped(s, reg))
 			out->valid &= ~(1ull << reg->reg);
 	}
 	return 0;
@@ -428,5 +429,5 @@ int full_rule__apply(const struct full_rule *rule, const struct snapshot *snapsh
 		return err;
 	*cfa = regs->v[sp] = s.env.cfa;
 	regs->valid = (regs->valid | 1ull << sp) & ~rule->undefined;
-	return find_regs(&s, regs);
+	return fullrule_find_regs(&s, regs);
 }

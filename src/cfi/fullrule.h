@@ -13,7 +13,7 @@ enum rule_flags {
 	RULE_UNWINDING = 1 << 3, /* see PACKED_UNWINDING */
 	RULE_PLANTED =
 		1 << 4, /* the return address was written there; no call instruction precedes it */
-	RULE_LOCK_STUB = 1 << 5,   /* applies to callers only: see mend_lock_stub() */
+	RULE_LOCK_STUB = 1 << 5,   /* applies to callers only: see fullrule_mend_lock_stub() */
 	RULE_INTERRUPTED = 1 << 6, /* the caller called nothing: its pc is where it continues */
 };
 

@@ -47,7 +47,8 @@ static inline void interp_advance(struct cfi_run *r, struct cfi_hot_state *h, ui
 		*h = advance_beyond(r, *h, by);
 }
 
-static struct cfi_hot_state execute_unusual(struct cfi_run *r, uint8_t op, struct cfi_hot_state h)
+static struct cfi_hot_state interp_execute_unusual(struct cfi_run *r, uint8_t op,
+						   struct cfi_hot_state h)
 {
 	r->hand = h;
 	cfi_run__handle(r, op);
@@ -73,7 +74,7 @@ static inline bool interp_is_advance(uint8_t op, struct cursor *c, uint64_t *ste
 }
 
 /* DW_CFA_def_cfa_offset for a plain rule: the CFA is a register and an offset. */
-static inline void set_plain_offset(struct cfi_run *r, struct cfi_hot_state *h)
+static inline void interp_set_plain_offset(struct cfi_run *r, struct cfi_hot_state *h)
 {
 	int64_t off = (int64_t)cursor__uleb(&h->c);
 
@@ -82,7 +83,7 @@ static inline void set_plain_offset(struct cfi_run *r, struct cfi_hot_state *h)
 					: cfi_run__find_rule(r);
 }
 
-static inline void def_cfa(struct cfi_run *r, struct cfi_hot_state *h)
+static inline void interp_def_cfa(struct cfi_run *r, struct cfi_hot_state *h)
 {
 	uint64_t reg = cursor__uleb(&h->c);
 
@@ -98,7 +99,7 @@ static inline bool interp_next_is(struct cursor *c, uint8_t op)
 }
 
 /* Entries are padded with DW_CFA_nop. */
-static inline void skip_nops(struct cursor *c)
+static inline void interp_skip_nops(struct cursor *c)
 {
 	while (interp_next_is(c, DW_CFA_nop))
 		continue;
@@ -122,18 +123,18 @@ static void interp_execute(struct cfi_run *r)
 			op = DW_CFA_def_cfa_offset;
 		}
 		if (op == DW_CFA_def_cfa_offset && rule_is_plain(h.rule))
-			set_plain_offset(r, &h);
+			interp_set_plain_offset(r, &h);
 		else if ((op & CFA_PRIMARY) == DW_CFA_offset &&
 			 !(r->followed >> (op & CFA_LOW) & 1))
 			cursor__uleb(&h.c);
 		else if (op == DW_CFA_nop)
-			skip_nops(&h.c);
+			interp_skip_nops(&h.c);
 		else if (op == DW_CFA_def_cfa)
-			def_cfa(r, &h);
+			interp_def_cfa(r, &h);
 		else if (op == DW_CFA_def_cfa_register && rule_is_plain(h.rule))
 			cfi_run__set_cfa(r, &h, cursor__uleb(&h.c), r->state.cfa.off);
 		else
-			h = execute_unusual(r, op, h);
+			h = interp_execute_unusual(r, op, h);
 	}
 	r->lost |= h.c.err;
 	if (r->lost)

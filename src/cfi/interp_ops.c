@@ -9,7 +9,7 @@
  */
 
 /* Returns whether all registers are saved relative to the stack pointer, at multiples of a word. */
-static bool is_signal_frame(const struct cfi_state *s, const struct machine *m)
+static bool interp_ops_is_signal_frame(const struct cfi_state *s, const struct machine *m)
 {
 	return s->cfa.how == CFA_AT_SP && s->sp.how == SAVED_AT_SP && s->sp.off == s->cfa.off &&
 	       s->fp.how == SAVED_AT_SP && s->ra.how == SAVED_AT_SP &&
@@ -17,20 +17,20 @@ static bool is_signal_frame(const struct cfi_state *s, const struct machine *m)
 	       packed__in_words(s->ra.off) && !machine__links(m);
 }
 
-static bool has_flat_registers(const struct cfi_state *s, const struct machine *m)
+static bool interp_ops_has_flat_registers(const struct cfi_state *s, const struct machine *m)
 {
 	bool linked = s->ra.how == SAVED_SAME && machine__links(m);
 
 	if (!linked && (s->ra.how != SAVED_AT || !packed__in_words(s->ra.off)))
 		return false;
-	if (!linked && machine__links(m) && s->ra.off >= 0) /* see mend_plt_resolver() */
+	if (!linked && machine__links(m) && s->ra.off >= 0) /* see fullrule_mend_plt_resolver() */
 		return false;
 	if (s->fp.how == SAVED_AT && !packed__in_words(s->fp.off))
 		return false;
 	return s->sp.how == SAVED_SAME && (s->fp.how <= SAVED_AT || s->fp.how == SAVED_AT_FP);
 }
 
-static enum packed_how packed_cfa(const struct cfi_state *s, const struct machine *m)
+static enum packed_how interp_ops_packed_cfa(const struct cfi_state *s, const struct machine *m)
 {
 	if (s->cfa.how == CFA_PLT)
 		return PACKED_PLT;
@@ -44,23 +44,23 @@ static enum packed_how packed_cfa(const struct cfi_state *s, const struct machin
 }
 
 /* Returns PACKED_ELSEWHERE if no packed rule fits. */
-static enum packed_how packed_how(const struct cfi_state *s, const struct cfi_cie *cie,
-				  const struct machine *m)
+static enum packed_how interp_ops_packed_how(const struct cfi_state *s, const struct cfi_cie *cie,
+					     const struct machine *m)
 {
 	if (cie->ra != m->ra)
 		return PACKED_ELSEWHERE;
 	if (s->ra.how == SAVED_UNDEFINED)
 		return PACKED_ROOT;
 	if (cie->is_signal)
-		return is_signal_frame(s, m) ? PACKED_SIGNAL : PACKED_ELSEWHERE;
-	return has_flat_registers(s, m) ? packed_cfa(s, m) : PACKED_ELSEWHERE;
+		return interp_ops_is_signal_frame(s, m) ? PACKED_SIGNAL : PACKED_ELSEWHERE;
+	return interp_ops_has_flat_registers(s, m) ? interp_ops_packed_cfa(s, m) : PACKED_ELSEWHERE;
 }
 
 /* Returns PACKED_ELSEWHERE if no packed rule can express the state. */
-static struct packed_rule state_pack(const struct cfi_state *s, const struct cfi_cie *cie,
-				     const struct machine *m)
+static struct packed_rule interp_ops_state_pack(const struct cfi_state *s,
+						const struct cfi_cie *cie, const struct machine *m)
 {
-	struct packed_rule rule = { .how = (uint8_t)packed_how(s, cie, m) };
+	struct packed_rule rule = { .how = (uint8_t)interp_ops_packed_how(s, cie, m) };
 
 	if (rule.how == PACKED_ELSEWHERE || rule.how == PACKED_ROOT)
 		return rule;
@@ -81,7 +81,7 @@ uint64_t cfi_run__find_rule(const struct cfi_run *r)
 	struct packed_rule rule = { .how = PACKED_ELSEWHERE };
 
 	if (!r->lost)
-		rule = state_pack(&r->state, r->fde->cie, r->machine);
+		rule = interp_ops_state_pack(&r->state, r->fde->cie, r->machine);
 	return packed_rule__bits(rule);
 }
 
@@ -154,7 +154,7 @@ static bool interp_is_at(struct cursor c, uint16_t reg, bool deref, int64_t *off
 
 /* Returns whether this is the expression that linkers write for PLT entries: sp + 8 + ((rip & 15)
  * >= n) << 3. */
-static bool is_plt(struct cursor c, int64_t *from)
+static bool interp_ops_is_plt(struct cursor c, int64_t *from)
 {
 	static const uint8_t before[] = { DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
 	static const uint8_t behind[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
@@ -168,26 +168,26 @@ static bool is_plt(struct cursor c, int64_t *from)
 }
 
 /* The instruction is allowed only if the CFA is a register and an offset. */
-static void need_register(struct cfi_run *r)
+static void interp_ops_need_register(struct cfi_run *r)
 {
 	if (r->state.cfa.how != CFA_REGISTER)
 		r->lost = true;
 }
 
-static void set_cfa_expression(struct cfi_run *r)
+static void interp_ops_set_cfa_expression(struct cfi_run *r)
 {
 	const struct machine *m = r->machine;
 	struct cursor block = interp_read_block(r);
 	int64_t *off = &r->state.cfa.off;
 
-	r->state.cfa.how = interp_is_at(block, m->fp, true, off)	? CFA_AT_FP
-			   : interp_is_at(block, m->sp, true, off)	? CFA_AT_SP
-			   : m == &machine_x86_64 && is_plt(block, off) ? CFA_PLT
-									: CFA_OTHERWISE;
+	r->state.cfa.how = interp_is_at(block, m->fp, true, off)		   ? CFA_AT_FP
+			   : interp_is_at(block, m->sp, true, off)		   ? CFA_AT_SP
+			   : m == &machine_x86_64 && interp_ops_is_plt(block, off) ? CFA_PLT
+										   : CFA_OTHERWISE;
 	r->hand.rule = cfi_run__find_rule(r);
 }
 
-static void save_expression(struct cfi_run *r)
+static void interp_ops_save_expression(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 	struct cursor block = interp_read_block(r);
@@ -232,14 +232,14 @@ static void interp_offset(struct cfi_run *r)
 	interp_save(r, reg, SAVED_AT, interp_factored(r, (int64_t)cursor__uleb(&r->hand.c)));
 }
 
-static void offset_sf(struct cfi_run *r)
+static void interp_ops_offset_sf(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
 	interp_save(r, reg, SAVED_AT, interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
-static void negative_offset(struct cfi_run *r)
+static void interp_ops_negative_offset(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 	int64_t off = interp_factored(r, (int64_t)cursor__uleb(&r->hand.c));
@@ -248,7 +248,7 @@ static void negative_offset(struct cfi_run *r)
 	interp_save(r, reg, SAVED_AT, off);
 }
 
-static void restore_extended(struct cfi_run *r)
+static void interp_ops_restore_extended(struct cfi_run *r)
 {
 	interp_restore(r, cursor__uleb(&r->hand.c));
 }
@@ -273,7 +273,7 @@ static void interp_otherwise(struct cfi_run *r)
 	interp_save(r, reg, SAVED_OTHERWISE, 0);
 }
 
-static void val_expression(struct cfi_run *r)
+static void interp_ops_val_expression(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
@@ -281,33 +281,33 @@ static void val_expression(struct cfi_run *r)
 	interp_save(r, reg, SAVED_OTHERWISE, 0);
 }
 
-static void def_cfa_sf(struct cfi_run *r)
+static void interp_ops_def_cfa_sf(struct cfi_run *r)
 {
 	uint64_t reg = cursor__uleb(&r->hand.c);
 
 	cfi_run__set_cfa(r, &r->hand, reg, interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
-static void def_cfa_register(struct cfi_run *r)
+static void interp_ops_def_cfa_register(struct cfi_run *r)
 {
-	need_register(r);
+	interp_ops_need_register(r);
 	cfi_run__set_cfa(r, &r->hand, cursor__uleb(&r->hand.c), r->state.cfa.off);
 }
 
-static void def_cfa_offset(struct cfi_run *r)
+static void interp_ops_def_cfa_offset(struct cfi_run *r)
 {
-	need_register(r);
+	interp_ops_need_register(r);
 	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg, (int64_t)cursor__uleb(&r->hand.c));
 }
 
-static void def_cfa_offset_sf(struct cfi_run *r)
+static void interp_ops_def_cfa_offset_sf(struct cfi_run *r)
 {
-	need_register(r);
+	interp_ops_need_register(r);
 	cfi_run__set_cfa(r, &r->hand, r->state.cfa.reg,
 			 interp_factored(r, cursor__sleb(&r->hand.c)));
 }
 
-static void args_size(struct cfi_run *r)
+static void interp_ops_args_size(struct cfi_run *r)
 {
 	cursor__uleb(&r->hand.c);
 }
@@ -317,7 +317,7 @@ static void args_size(struct cfi_run *r)
  * The walk ignores it, because it strips signatures anyway. On SPARC this opcode has another
  * meaning.
  */
-static void negate_ra_state(struct cfi_run *r)
+static void interp_ops_negate_ra_state(struct cfi_run *r)
 {
 	r->lost |= r->machine != &machine_aarch64;
 }
@@ -328,26 +328,26 @@ static void negate_ra_state(struct cfi_run *r)
  */
 static void (*const handlers[64])(struct cfi_run *) = {
 	[DW_CFA_offset_extended] = interp_offset,
-	[DW_CFA_offset_extended_sf] = offset_sf,
-	[DW_CFA_GNU_negative_offset_extended] = negative_offset,
-	[DW_CFA_restore_extended] = restore_extended,
+	[DW_CFA_offset_extended_sf] = interp_ops_offset_sf,
+	[DW_CFA_GNU_negative_offset_extended] = interp_ops_negative_offset,
+	[DW_CFA_restore_extended] = interp_ops_restore_extended,
 	[DW_CFA_undefined] = interp_undefined,
 	[DW_CFA_same_value] = interp_same_value,
 	[DW_CFA_register] = interp_otherwise,
 	[DW_CFA_val_offset] = interp_otherwise,
 	[DW_CFA_val_offset_sf] = interp_otherwise,
-	[DW_CFA_val_expression] = val_expression,
-	[DW_CFA_expression] = save_expression,
+	[DW_CFA_val_expression] = interp_ops_val_expression,
+	[DW_CFA_expression] = interp_ops_save_expression,
 	[DW_CFA_remember_state] = interp_remember,
 	[DW_CFA_restore_state] = interp_recall,
-	[DW_CFA_def_cfa_sf] = def_cfa_sf,
-	[DW_CFA_def_cfa_register] = def_cfa_register,
-	[DW_CFA_def_cfa_offset] = def_cfa_offset,
-	[DW_CFA_def_cfa_offset_sf] = def_cfa_offset_sf,
-	[DW_CFA_def_cfa_expression] = set_cfa_expression,
-	[DW_CFA_GNU_args_size] = args_size,
-	[DW_CFA_AARCH64_negate_ra_state] = negate_ra_state,
-	[DW_CFA_AARCH64_negate_ra_state_with_pc] = negate_ra_state,
+	[DW_CFA_def_cfa_sf] = interp_ops_def_cfa_sf,
+	[DW_CFA_def_cfa_register] = interp_ops_def_cfa_register,
+	[DW_CFA_def_cfa_offset] = interp_ops_def_cfa_offset,
+	[DW_CFA_def_cfa_offset_sf] = interp_ops_def_cfa_offset_sf,
+	[DW_CFA_def_cfa_expression] = interp_ops_set_cfa_expression,
+	[DW_CFA_GNU_args_size] = interp_ops_args_size,
+	[DW_CFA_AARCH64_negate_ra_state] = interp_ops_negate_ra_state,
+	[DW_CFA_AARCH64_negate_ra_state_with_pc] = interp_ops_negate_ra_state,
 };
 
 void cfi_run__handle(struct cfi_run *r, uint8_t op)

@@ -214,7 +214,7 @@ static bool lazytable_read_code(void *arg, uint64_t off, void *to, size_t sz)
 	return !err;
 }
 
-static bool find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)
+static bool lazytable_find_vaddr(const struct table_source *s, uint64_t off, uint64_t *vaddr)
 {
 	for (size_t i = 0; i < s->segment_cnt; i++) {
 		*vaddr = off - s->segments[i].off + s->segments[i].vaddr;
@@ -250,7 +250,7 @@ struct fde_head {
 };
 
 /* Returns the size in bytes, or 0 if it exceeds the section or the FDEs of compilers. */
-static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
+static uint32_t lazytable_fde_sz(const struct fde_head *h, uint64_t left)
 {
 	uint32_t most = left < FDE_MAX ? (uint32_t)left : FDE_MAX;
 
@@ -261,7 +261,7 @@ static uint32_t fde_sz(const struct fde_head *h, uint64_t left)
 
 /* Reads the FDE at an offset of its section. The parser sees only the FDE's bytes, and the CIE at
  * the distance that the FDE gives. The FDE's bytes are read last, because they may be in a page. */
-static int find_fde(struct lazytable_question *q, uint64_t at, struct cfi_fde *fde)
+static int lazytable_find_fde(struct lazytable_question *q, uint64_t at, struct cfi_fde *fde)
 {
 	const struct lazy_section *frames = &q->index->source.frames;
 	struct fde_head head;
@@ -273,7 +273,7 @@ static int find_fde(struct lazytable_question *q, uint64_t at, struct cfi_fde *f
 
 	if (err)
 		return err;
-	sz = fde_sz(&head, frames->sz - at);
+	sz = lazytable_fde_sz(&head, frames->sz - at);
 	q->cie = sz ? lazytable_find_cie(q, at + sizeof(head.sz) - head.distance) : NULL;
 	if (!q->cie)
 		return -EINVAL;
@@ -317,8 +317,8 @@ static int lazytable_find_in_fde(struct lazytable_question *q, struct table_rows
 	const struct hdr_entry *e = hit->entries;
 	uint64_t hdr = q->index->source.hdr.vaddr, next = 0;
 	struct cfi_fde fde;
-	int err =
-		find_fde(q, hdr + (uint64_t)(int64_t)e->fde - q->index->source.frames.vaddr, &fde);
+	int err = lazytable_find_fde(
+		q, hdr + (uint64_t)(int64_t)e->fde - q->index->source.frames.vaddr, &fde);
 
 	if (err)
 		return err;
@@ -365,7 +365,7 @@ static int lazytable_find(struct lazytable_question *q, uint64_t vaddr)
  */
 
 /* Returns whether an override may be in [from, to). */
-static bool is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
+static bool lazytable_is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
 {
 	for (size_t n = 0; n < OVERRIDES_SECTIONS; n++) {
 		const struct lazy_section *s = &x->source.marked[n];
@@ -376,7 +376,7 @@ static bool is_marked(const struct lazy_table *x, uint64_t from, uint64_t to)
 	return false;
 }
 
-static int learn_marks(const struct lazytable_question *q)
+static int lazytable_learn_marks(const struct lazytable_question *q)
 {
 	struct override_section sections[OVERRIDES_SECTIONS] = { 0 };
 	struct lazy_table *x = q->index;
@@ -417,13 +417,13 @@ static int lazytable_find_anew(struct lazytable_question *q, uint64_t vaddr)
 
 /* Returns whether overrides can change the result: the place is in a gap, or they may be in the
  * range that would be remembered. */
-static bool needs_marks(const struct lazytable_question *q, uint64_t vaddr)
+static bool lazytable_needs_marks(const struct lazytable_question *q, uint64_t vaddr)
 {
 	uint64_t before = q->whole ? q->query->off - q->from : 0;
 	uint64_t behind = q->whole ? q->to - q->query->off : 1;
 
 	return !q->index->has_marks &&
-	       (q->gap || is_marked(q->index, vaddr - before, vaddr + behind));
+	       (q->gap || lazytable_is_marked(q->index, vaddr - before, vaddr + behind));
 }
 
 static int lazytable_find_rule(struct lazytable_question *q)
@@ -431,12 +431,12 @@ static int lazytable_find_rule(struct lazytable_question *q)
 	uint64_t vaddr;
 	int err;
 
-	if (!find_vaddr(&q->source, q->query->off, &vaddr))
+	if (!lazytable_find_vaddr(&q->source, q->query->off, &vaddr))
 		return -EINVAL;
 	err = lazytable_find_anew(q, vaddr);
-	if (err || !needs_marks(q, vaddr))
+	if (err || !lazytable_needs_marks(q, vaddr))
 		return err;
-	err = learn_marks(q);
+	err = lazytable_learn_marks(q);
 	return err ? err : lazytable_find_anew(q, vaddr);
 }
 

@@ -62,7 +62,7 @@ static void libdwimage_align(struct buf *b)
 	buf__append(b, zeros, -b->sz % sizeof(zeros));
 }
 
-static int check_compressed(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
+static int libdwimage_check_compressed(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
 {
 	Elf64_Chdr chdr;
 
@@ -73,7 +73,7 @@ static int check_compressed(struct libdwimage_builder *b, uint64_t at, uint64_t 
 }
 
 /* The old compressed form: "ZLIB" and the size, big-endian. */
-static int check_zdebug(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
+static int libdwimage_check_zdebug(struct libdwimage_builder *b, uint64_t at, uint64_t sz)
 {
 	uint64_t big;
 
@@ -97,9 +97,9 @@ static int libdwimage_add_section(struct libdwimage_builder *b, size_t which, co
 			   .sh_addralign = 1 };
 	err = libdwimage_append(b, shdr->sh_offset, shdr->sh_size);
 	if (!err && (shdr->sh_flags & SHF_COMPRESSED))
-		err = check_compressed(b, s->sh_offset, s->sh_size);
+		err = libdwimage_check_compressed(b, s->sh_offset, s->sh_size);
 	else if (!err && which == ZDEBUG_FRAME)
-		err = check_zdebug(b, s->sh_offset, s->sh_size);
+		err = libdwimage_check_zdebug(b, s->sh_offset, s->sh_size);
 	if (!err)
 		b->index[which] = b->cnt++;
 	return err;
@@ -145,7 +145,7 @@ static const Elf64_Ehdr blank = {
 };
 
 /* Completes an image after its sections. */
-static int end_image(struct libdwimage_builder *b, const struct machine *machine)
+static int libdwimage_end_image(struct libdwimage_builder *b, const struct machine *machine)
 {
 	Elf64_Ehdr ehdr = blank;
 
@@ -162,13 +162,13 @@ static int end_image(struct libdwimage_builder *b, const struct machine *machine
 	return 0;
 }
 
-static int build_from_sections(struct libdwimage_builder *b)
+static int libdwimage_build_from_sections(struct libdwimage_builder *b)
 {
 	int err;
 
 	buf__append(&b->out, &blank, sizeof(blank));
 	err = libdwimage_add_sections(b);
-	return err ? err : end_image(b, b->from->machine);
+	return err ? err : libdwimage_end_image(b, b->from->machine);
 }
 
 /*
@@ -176,7 +176,7 @@ static int build_from_sections(struct libdwimage_builder *b)
  * start of the frames; only the end of the segment bounds them. Therefore used for trusted files
  * only.
  */
-static int build_from_segments(struct libdwimage_builder *b)
+static int libdwimage_build_from_segments(struct libdwimage_builder *b)
 {
 	Elf64_Ehdr ehdr = blank;
 	GElf_Phdr hdr = { 0 }, load = { 0 }, p;
@@ -229,7 +229,8 @@ static bool libdwimage_check_frames(const struct libdwimage_builder *b,
 
 /* In an image of segments the end of the frames is unknown; such an image is made of trusted files
  * only. */
-static bool eh_frame_ok(const struct libdw_image *img, const struct libdwimage_builder *b)
+static bool libdwimage_eh_frame_ok(const struct libdw_image *img,
+				   const struct libdwimage_builder *b)
 {
 	struct cfi_section frames = { .eh = true }, hdr = { 0 };
 	bool has_hdr = libdwimage_find_bytes(img, b->index[EH_FRAME_HDR], &hdr);
@@ -239,7 +240,8 @@ static bool eh_frame_ok(const struct libdw_image *img, const struct libdwimage_b
 	return libdwimage_check_frames(b, &frames, has_hdr ? &hdr : NULL);
 }
 
-static bool debug_frame_ok(const struct libdw_image *img, const struct libdwimage_builder *b)
+static bool libdwimage_debug_frame_ok(const struct libdw_image *img,
+				      const struct libdwimage_builder *b)
 {
 	size_t index = b->index[DEBUG_FRAME] ? b->index[DEBUG_FRAME] : b->index[ZDEBUG_FRAME];
 	struct cfi_section frames = { .eh = false };
@@ -258,10 +260,10 @@ static int libdwimage_open_bytes(struct libdw_image *img, struct libdwimage_buil
 	img->elf = elf_memory((char *)b->out.data, b->out.sz);
 	if (!img->elf)
 		return -ENOENT;
-	if (eh_frame_ok(img, b))
+	if (libdwimage_eh_frame_ok(img, b))
 		img->eh_frame = dwarf_getcfi_elf(img->elf);
 	img->dwarf = dwarf_begin_elf(img->elf, DWARF_C_READ, NULL);
-	if (img->dwarf && debug_frame_ok(img, b))
+	if (img->dwarf && libdwimage_debug_frame_ok(img, b))
 		img->debug_frame = dwarf_getcfi(img->dwarf);
 	return img->eh_frame || img->debug_frame ? 0 : -ENOENT;
 }
@@ -274,16 +276,17 @@ int libdw_image__make(struct libdw_image *img, const struct elf_file *from, stru
 	*img = (struct libdw_image){ 0 };
 	if (!from->machine || from->machine != owner->machine)
 		return -ENOENT;
-	err = build_from_sections(&b);
+	err = libdwimage_build_from_sections(&b);
 	if (err == -ENOENT && from->trusted)
-		err = build_from_segments(&b);
+		err = libdwimage_build_from_segments(&b);
 	if (!err)
 		return libdwimage_open_bytes(img, &b);
 	buf__free(&b.out);
 	return err;
 }
 
-static int make_of_debug(struct libdw_image *img, struct elf_file *debug, struct elf_file *own)
+static int libdwimage_make_of_debug(struct libdw_image *img, struct elf_file *debug,
+				    struct elf_file *own)
 {
 	int err = debug ? libdw_image__make(img, debug, own) : -ENOENT;
 
@@ -296,14 +299,15 @@ int libdw_image__make_separate(struct libdw_image *img, struct elf_file *own)
 	int err;
 
 	*img = (struct libdw_image){ 0 };
-	err = make_of_debug(img, debug_data__open(own), own);
+	err = libdwimage_make_of_debug(img, debug_data__open(own), own);
 	if (!err)
 		return 0;
 	libdw_image__free(img);
-	return make_of_debug(img, debug_file__open(own, DEBUG_DIR), own);
+	return libdwimage_make_of_debug(img, debug_file__open(own, DEBUG_DIR), own);
 }
 
-static void add_plain(struct libdwimage_builder *b, size_t which, const struct cfi_section *s)
+static void libdwimage_add_plain(struct libdwimage_builder *b, size_t which,
+				 const struct cfi_section *s)
 {
 	libdwimage_align(&b->out);
 	b->shdrs[b->cnt] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS,
@@ -328,10 +332,10 @@ int libdw_image__write(const struct libdw_image *img, const struct machine *mach
 		struct cfi_section s;
 
 		if (!b.index[which] && libdwimage_find_bytes(img, img->index[i], &s) && s.sz)
-			add_plain(&b, which, &s);
+			libdwimage_add_plain(&b, which, &s);
 	}
 	if (b.cnt > 1)
-		err = end_image(&b, machine);
+		err = libdwimage_end_image(&b, machine);
 	*out = b.out;
 	return err;
 }

@@ -87,14 +87,14 @@ static void libdwrules_make_room(struct libdw_rules *c)
 /* ---- row → rule ---- */
 
 /* Counts the rows that start at or before the address. */
-static size_t row_upper(const struct libdw_rules *c, uint64_t vaddr)
+static size_t libdwrules_row_upper(const struct libdw_rules *c, uint64_t vaddr)
 {
 	return SEARCH_COUNT(c->rows, c->row_cnt, r, r->start <= vaddr);
 }
 
 static const struct libdwrules_row *libdwrules_row_find(const struct libdw_rules *c, uint64_t vaddr)
 {
-	size_t i = row_upper(c, vaddr);
+	size_t i = libdwrules_row_upper(c, vaddr);
 	const struct libdwrules_row *r = i ? &c->rows[i - 1] : NULL;
 
 	return r && vaddr - r->start < r->sz ? r : NULL;
@@ -115,9 +115,10 @@ static bool libdwrules_row_room(struct libdw_rules *c)
  * after DW_CFA_restore_state: that of the remembered row. Rows of a forged file may overlap: only
  * the part that no other row covers is stored.
  */
-static void row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end, uint16_t rule)
+static void libdwrules_row_insert(struct libdw_rules *c, uint64_t vaddr, uint64_t end,
+				  uint16_t rule)
 {
-	size_t i = row_upper(c, vaddr);
+	size_t i = libdwrules_row_upper(c, vaddr);
 	struct libdwrules_row *next = i < c->row_cnt ? &c->rows[i] : NULL;
 
 	if (next && end > next->start)
@@ -143,14 +144,14 @@ static Dwarf_Frame *libdwrules_find_own(struct libdw_rules *c, uint64_t vaddr)
 	return libdw_image__frame(&c->data.own, vaddr);
 }
 
-static Dwarf_Frame *find_separate(struct libdw_rules *c, uint64_t vaddr)
+static Dwarf_Frame *libdwrules_find_separate(struct libdw_rules *c, uint64_t vaddr)
 {
 	return libdw_source__has(&c->data, LIBDW_SEPARATE)
 		       ? libdw_image__frame(&c->data.separate, vaddr)
 		       : NULL;
 }
 
-static uint16_t from_libdw(struct libdw_rules *c, uint64_t vaddr, Dwarf_Frame *frame)
+static uint16_t libdwrules_from_libdw(struct libdw_rules *c, uint64_t vaddr, Dwarf_Frame *frame)
 {
 	union rule_room room;
 	Dwarf_Addr end;
@@ -162,12 +163,12 @@ static uint16_t from_libdw(struct libdw_rules *c, uint64_t vaddr, Dwarf_Frame *f
 	if (full_rule__compile(frame, c->data.file->machine, &room) == 0)
 		rule = rule_pool__add(&c->rules, &room.rule);
 	if (rule && dwarf_frame_info(frame, NULL, &end, NULL) >= 0)
-		row_insert(c, vaddr, end, rule);
+		libdwrules_row_insert(c, vaddr, end, rule);
 	free(frame);
 	return rule;
 }
 
-static uint16_t signal_frame(struct libdw_rules *c, uint64_t pc)
+static uint16_t libdwrules_signal_frame(struct libdw_rules *c, uint64_t pc)
 {
 	const struct elf_code *text = libdw_source__code(&c->data, pc);
 	union rule_room room;
@@ -178,7 +179,7 @@ static uint16_t signal_frame(struct libdw_rules *c, uint64_t pc)
 	return rule_pool__add(&c->rules, &room.rule);
 }
 
-static uint16_t from_marks(struct libdw_rules *c, uint64_t vaddr)
+static uint16_t libdwrules_from_marks(struct libdw_rules *c, uint64_t vaddr)
 {
 	const struct wide_rule *mark = overrides__at(&c->data.marks, vaddr);
 	union rule_room room;
@@ -190,7 +191,7 @@ static uint16_t from_marks(struct libdw_rules *c, uint64_t vaddr)
 }
 
 /* A coroutine's function returns to the start of __start_context. */
-static uint16_t planted_root(struct libdw_rules *c, uint64_t pc)
+static uint16_t libdwrules_planted_root(struct libdw_rules *c, uint64_t pc)
 {
 	static const struct wide_rule root = { .packed.how = PACKED_ROOT };
 	const struct elf_code *text = libdw_source__code(&c->data, pc);
@@ -213,33 +214,34 @@ static uint16_t libdwrules_find_rule(struct libdw_rules *c, uint64_t pc, bool ca
 {
 	bool marked = c->data.own.eh_frame && !c->data.marks.is_go &&
 		      !machine__links(c->data.file->machine);
-	uint16_t rule = marked ? 0 : signal_frame(c, pc);
+	uint16_t rule = marked ? 0 : libdwrules_signal_frame(c, pc);
 	Dwarf_Frame *frame;
 	const struct libdwrules_row *row;
 
 	if (!rule)
-		rule = from_marks(c, pc - caller);
+		rule = libdwrules_from_marks(c, pc - caller);
 	if (rule)
 		return rule;
 	row = libdwrules_row_find(c, pc - caller);
 	if (row)
 		return (uint16_t)row->rule;
 	frame = libdwrules_find_own(c, pc - caller);
-	rule = from_libdw(c, pc - caller, frame ? frame : find_separate(c, pc - caller));
+	rule = libdwrules_from_libdw(c, pc - caller,
+				     frame ? frame : libdwrules_find_separate(c, pc - caller));
 	if (!rule && marked)
-		rule = signal_frame(c, pc);
-	return rule || !caller ? rule : planted_root(c, pc);
+		rule = libdwrules_signal_frame(c, pc);
+	return rule || !caller ? rule : libdwrules_planted_root(c, pc);
 }
 
 static uint16_t libdwrules_find_beside(struct libdw_rules *c, uint64_t pc, bool caller)
 {
-	uint16_t rule = signal_frame(c, pc);
+	uint16_t rule = libdwrules_signal_frame(c, pc);
 	const struct libdwrules_row *row = rule ? NULL : libdwrules_row_find(c, pc - caller);
 
 	if (rule || row)
 		return row ? (uint16_t)row->rule : rule;
-	rule = from_libdw(c, pc - caller, find_separate(c, pc - caller));
-	return rule || !caller ? rule : planted_root(c, pc);
+	rule = libdwrules_from_libdw(c, pc - caller, libdwrules_find_separate(c, pc - caller));
+	return rule || !caller ? rule : libdwrules_planted_root(c, pc);
 }
 
 typedef uint16_t (*find_fn)(struct libdw_rules *, uint64_t pc, bool caller);

@@ -38,7 +38,7 @@ struct libdwsource_reading {
 /* ---- on a job's thread
  * --------------------------------------------------------------------------- */
 
-static int reading_note(struct libdwsource_reading *r, int err)
+static int libdwsource_reading_note(struct libdwsource_reading *r, int err)
 {
 	r->failed |= workers__failed(err);
 	r->job.late |= err == -ETIMEDOUT;
@@ -53,7 +53,7 @@ static int libdwsource_request_frames(struct libdwsource_reading *r, struct elf_
 	int err = from ? libdw_image__make(&r->frames, from, own) : -errno;
 
 	elf_file__put(from);
-	return reading_note(r, err);
+	return libdwsource_reading_note(r, err);
 }
 
 static int libdwsource_read_frames(struct libdwsource_reading *r, struct elf_file *own)
@@ -70,11 +70,11 @@ static int libdwsource_read_frames(struct libdwsource_reading *r, struct elf_fil
 static void libdwsource_read_part(struct libdwsource_reading *r, struct elf_file *own)
 {
 	if (r->part == LIBDW_CODE)
-		reading_note(r, scan_task__rows(r->workers, own, &r->code));
+		libdwsource_reading_note(r, scan_task__rows(r->workers, own, &r->code));
 	else if (libdwsource_read_frames(r, own) != 0)
 		libdw_image__free(&r->frames);
 	if (r->part == LIBDW_OWN)
-		reading_note(r, scan_task__overrides(r->workers, own, &r->marks));
+		libdwsource_reading_note(r, scan_task__overrides(r->workers, own, &r->marks));
 	r->sz = r->frames.sz + code_rows__sz(&r->code);
 }
 
@@ -147,7 +147,7 @@ static bool libdwsource_hold(struct elf_file *f, size_t sz)
 	return true;
 }
 
-static void adopt_code(struct libdw_source *d, struct libdwsource_reading *r)
+static void libdwsource_adopt_code(struct libdw_source *d, struct libdwsource_reading *r)
 {
 	if (libdwsource_hold(d->file, r->sz))
 		d->code = r->code;
@@ -156,7 +156,7 @@ static void adopt_code(struct libdw_source *d, struct libdwsource_reading *r)
 }
 
 /* Frames that were read before a retry make room for the new ones. */
-static void adopt_frames(struct libdw_source *d, struct libdwsource_reading *r)
+static void libdwsource_adopt_frames(struct libdw_source *d, struct libdwsource_reading *r)
 {
 	struct libdw_image *to = r->part == LIBDW_OWN ? &d->own : &d->separate;
 	size_t held = to->sz;
@@ -178,12 +178,12 @@ static void libdwsource_adopt(struct libdw_source *d, struct libdwsource_reading
 	d->read[r->part] = true;
 	d->retry_ns[r->part] = r->failed ? monotonic__ns() + RETRY_NS : 0;
 	if (r->part == LIBDW_CODE) {
-		adopt_code(d, r);
+		libdwsource_adopt_code(d, r);
 		return;
 	}
 	if (r->part == LIBDW_OWN)
 		d->marks = r->marks;
-	adopt_frames(d, r);
+	libdwsource_adopt_frames(d, r);
 }
 
 static void libdwsource_done(struct job *job)
@@ -221,7 +221,7 @@ static struct libdwsource_reading *reading__new(struct libdw_source *d, enum lib
 
 /* Returns true if the file has no packed debug data, names no debug file, and has none by its build
  * ID. A job finds out about other files. */
-static bool has_no_separate(const struct libdw_source *d)
+static bool libdwsource_has_no_separate(const struct libdw_source *d)
 {
 	struct section_headers h;
 
@@ -234,7 +234,7 @@ static bool has_no_separate(const struct libdw_source *d)
 /* Without memory or descriptors the part counts as read and empty. */
 static void libdwsource_request(struct libdw_source *d, enum libdw_part part)
 {
-	bool none = (part == LIBDW_SEPARATE && has_no_separate(d)) ||
+	bool none = (part == LIBDW_SEPARATE && libdwsource_has_no_separate(d)) ||
 		    (part == LIBDW_CODE && !code_rows__may_be(d->file));
 	struct libdwsource_reading *r = none ? NULL : reading__new(d, part);
 
@@ -246,7 +246,7 @@ static void libdwsource_request(struct libdw_source *d, enum libdw_part part)
 }
 
 /* The vdso is in memory and cannot be opened again. */
-static void take_from_memory(struct libdw_source *d)
+static void libdwsource_take_from_memory(struct libdw_source *d)
 {
 	if (!d->read[LIBDW_OWN])
 		libdw_image__make(&d->own, d->file, d->file);
@@ -274,7 +274,7 @@ bool libdw_source__has(struct libdw_source *d, enum libdw_part part)
 {
 	libdwsource_retry(d, part);
 	if (d->file->fd < 0)
-		take_from_memory(d);
+		libdwsource_take_from_memory(d);
 	else if (!d->asked[part])
 		libdwsource_request(d, part);
 	d->awaits |= !d->read[part];

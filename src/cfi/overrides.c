@@ -84,7 +84,7 @@ static bool overrides_is_name(const char *symbol, const char *name)
 
 /* The return address of a handler is the start of the trampoline, and the walk looks up the byte
  * before it. Inside the system call the pc is after the last instruction. */
-static void add_trampoline(struct overrides *m, const struct elf_file *f, uint64_t vaddr)
+static void overrides_add_trampoline(struct overrides *m, const struct elf_file *f, uint64_t vaddr)
 {
 	struct packed_rule rule = full_rule__packed_signal_frame(f->machine), before = rule;
 	struct elf_code text = elf_code__at(f, vaddr);
@@ -139,8 +139,8 @@ static void add_scanned(struct overrides *m, const struct elf_file *f, const str
 }
 
 /* On AArch64. Returns false if the code is not the expected one. */
-static bool add_coded(struct overrides *m, const struct elf_file *f, const struct go_function *g,
-		      enum gocode_kind kind)
+static bool overrides_add_coded(struct overrides *m, const struct elf_file *f,
+				const struct go_function *g, enum gocode_kind kind)
 {
 	struct gocode_row rows[GOCODE_ROWS_MAX];
 	uint8_t bytes[SCANNED_MAX];
@@ -158,25 +158,26 @@ static void overrides_mark_known(struct overrides *m, const struct elf_file *f,
 {
 	bool is_coded = o->coded && f->machine == &machine_aarch64;
 
-	if (is_coded && add_coded(m, f, g, o->coded))
+	if (is_coded && overrides_add_coded(m, f, g, o->coded))
 		return;
 	if (o->rule.how == PACKED_SIGNAL)
-		add_trampoline(m, f, g->addr);
+		overrides_add_trampoline(m, f, g->addr);
 	else if (o->rule.how != PACKED_NONE)
 		overrides_add(m, g->addr, g->sz, o->rule);
 	else if (o->coded == GOCODE_VDSO && f->machine == &machine_x86_64)
 		add_scanned(m, f, g);
 }
 
-static void mark_function(struct overrides *m, const struct elf_file *f,
-			  const struct go_function *g)
+static void overrides_mark_function(struct overrides *m, const struct elf_file *f,
+				    const struct go_function *g)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (overrides_is_name(g->name, known[i].name))
 			overrides_mark_known(m, f, g, &known[i]);
 }
 
-static void mark_symbols(struct overrides *m, const struct elf_file *f, const GElf_Shdr *table)
+static void overrides_mark_symbols(struct overrides *m, const struct elf_file *f,
+				   const GElf_Shdr *table)
 {
 	size_t sz, names_sz;
 	uint8_t *syms = section__read(f, table, &sz), *names = NULL;
@@ -188,16 +189,17 @@ static void mark_symbols(struct overrides *m, const struct elf_file *f, const GE
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, syms + at, sizeof(sym));
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
-			mark_function(m, f,
-				      &(struct go_function){ sym.st_value, sym.st_size,
-							     (const char *)names + sym.st_name });
+			overrides_mark_function(
+				m, f,
+				&(struct go_function){ sym.st_value, sym.st_size,
+						       (const char *)names + sym.st_name });
 	}
 	free(names);
 	free(syms);
 }
 
 /* Uses the function table that the linker leaves in programs without symbols. */
-static void mark_listed(struct overrides *m, const struct elf_file *f)
+static void overrides_mark_listed(struct overrides *m, const struct elf_file *f)
 {
 	struct gopclntab t;
 	struct go_function g;
@@ -206,7 +208,7 @@ static void mark_listed(struct overrides *m, const struct elf_file *f)
 		return;
 	for (uint64_t i = 0; i < t.cnt; i++)
 		if (gopclntab__at(&t, i, &g))
-			mark_function(m, f, &g);
+			overrides_mark_function(m, f, &g);
 	gopclntab__free(&t);
 }
 
@@ -218,9 +220,9 @@ static void overrides_find_go(struct overrides *m, const struct elf_file *f)
 		return;
 	m->has_pclntab = true;
 	if (section__typed(f, SHT_SYMTAB, &table))
-		mark_symbols(m, f, &table);
+		overrides_mark_symbols(m, f, &table);
 	else
-		mark_listed(m, f);
+		overrides_mark_listed(m, f);
 	m->is_go = m->cnt;
 }
 
@@ -232,7 +234,7 @@ static void overrides_find_go(struct overrides *m, const struct elf_file *f)
 #define STP_X16_X30 0xa9bf7bf0 /* stp x16, x30, [sp, #-16]! */
 #define FIRST_SZ    32
 
-static void add_plt(struct overrides *m, const struct override_section *plt)
+static void overrides_add_plt(struct overrides *m, const struct override_section *plt)
 {
 	const struct packed_rule bare = { .how = PACKED_SP,
 					  .fp = PACKED_FP_KEPT,
@@ -287,7 +289,7 @@ static void overrides_add_init(struct overrides *m, const struct override_sectio
 
 /* ---- any file ---- */
 
-static int by_vaddr(const void *a, const void *b)
+static int overrides_by_vaddr(const void *a, const void *b)
 {
 	const struct override *x = a, *y = b;
 
@@ -300,7 +302,7 @@ static void overrides_put_in_order(struct overrides *m)
 	uint64_t end = 0;
 	size_t kept = 0;
 
-	qsort(m->marks, m->cnt, sizeof(m->marks[0]), by_vaddr);
+	qsort(m->marks, m->cnt, sizeof(m->marks[0]), overrides_by_vaddr);
 	for (size_t i = 0; i < m->cnt; i++) {
 		if (m->marks[i].vaddr < end || m->marks[i].vaddr > UINT64_MAX - FUNCTION_MAX)
 			continue;
@@ -316,7 +318,7 @@ static const struct {
 	void (*add)(struct overrides *, const struct override_section *);
 } sections[] = {
 	{ &machine_x86_64, { ".init", ".fini" }, overrides_add_init },
-	{ &machine_aarch64, { ".plt" }, add_plt },
+	{ &machine_aarch64, { ".plt" }, overrides_add_plt },
 };
 
 #define MACHINES (sizeof(sections) / sizeof(sections[0]))

@@ -47,7 +47,7 @@ FOR_EACH uint64_t reader_read_pointer(const struct cfi_reader *r, struct cursor 
 	return value;
 }
 
-static void skip_personality(struct cursor *c)
+static void reader_skip_personality(struct cursor *c)
 {
 	uint8_t encoding = cursor__u8(c);
 
@@ -57,12 +57,12 @@ static void skip_personality(struct cursor *c)
 }
 
 /* Reads the data of one letter of the augmentation. */
-static void read_letter(struct cursor *data, char letter, struct cfi_cie *cie)
+static void reader_read_letter(struct cursor *data, char letter, struct cfi_cie *cie)
 {
 	switch (letter) {
 	case 'R': cie->encoding = cursor__u8(data); break;
 	case 'L': cursor__u8(data); break;
-	case 'P': skip_personality(data); break;
+	case 'P': reader_skip_personality(data); break;
 	case 'S': cie->is_signal = true; break;
 	case 'B': break; /* AArch64: return addresses are signed with the B key */
 	default: data->err = true; break;
@@ -85,7 +85,7 @@ static void reader_read_augmentation(struct cursor *c, const char *letters, stru
 	if (cursor__bytes(c, sz))
 		data.end = c->pos;
 	while (*++letters && !data.err)
-		read_letter(&data, *letters, cie);
+		reader_read_letter(&data, *letters, cie);
 	c->err |= data.err;
 }
 

@@ -27,7 +27,7 @@ static size_t scan_marks_sz(size_t cnt)
 }
 
 /* Any numbers are safe: a walk checks each address. */
-static bool row_is_sound(const struct cfi_row *r)
+static bool scantask_row_is_sound(const struct cfi_row *r)
 {
 	return r->rule.how <= PACKED_ROOT && !(r->rule.flags & ~PACKED_FP_LOST);
 }
@@ -41,7 +41,7 @@ bool scan_answer__rows(const void *answer, size_t sz, struct code_rows *out)
 	if (sz % sizeof(*rows) || cnt > CODE_ROWS_MAX)
 		return false;
 	for (size_t i = 0; i < cnt; i++)
-		if (!row_is_sound(&rows[i]) || (i && rows[i].at < rows[i - 1].at))
+		if (!scantask_row_is_sound(&rows[i]) || (i && rows[i].at < rows[i - 1].at))
 			return false;
 	out->rows = malloc(sz + 1);
 	if (!out->rows)
@@ -54,7 +54,7 @@ bool scan_answer__rows(const void *answer, size_t sz, struct code_rows *out)
 }
 
 /* `from`: the end of the mark before. */
-static bool mark_is_sound(const struct override *o, uint64_t from, const struct machine *m)
+static bool scantask_mark_is_sound(const struct override *o, uint64_t from, const struct machine *m)
 {
 	const struct packed_rule *r = &o->rule.packed;
 
@@ -76,7 +76,7 @@ bool scan_answer__overrides(const void *answer, size_t sz, const struct machine 
 	if (!a || sz < scan_marks_sz(0) || a->cnt > OVERRIDE_MAX || sz != scan_marks_sz(a->cnt))
 		return false;
 	for (size_t i = 0; i < a->cnt; i++) {
-		if (!mark_is_sound(&a->marks[i], end, m))
+		if (!scantask_mark_is_sound(&a->marks[i], end, m))
 			return false;
 		end = a->marks[i].vaddr + a->marks[i].sz;
 	}
@@ -94,7 +94,7 @@ struct scan_result {
 	struct overrides *overrides;
 };
 
-static bool scan_check(const void *answer, size_t sz, void *result)
+static bool scantask_scan_check(const void *answer, size_t sz, void *result)
 {
 	const struct scan_result *r = result;
 
@@ -103,14 +103,14 @@ static bool scan_check(const void *answer, size_t sz, void *result)
 	return scan_answer__overrides(answer, sz, r->file->machine, r->overrides);
 }
 
-static int scan_open_debug(const void *what, size_t sz, void *result)
+static int scantask_scan_open_debug(const void *what, size_t sz, void *result)
 {
 	const struct scan_result *r = result;
 
 	return debug_file__find_wanted(what, sz, (void *)r->file);
 }
 
-static int scan_request_rows(struct workers *w, struct scan_result *r)
+static int scantask_scan_request_rows(struct workers *w, struct scan_result *r)
 {
 	const struct scan_question question = { remote_file__of(r->file),
 						r->rows ? SCAN_ROWS : SCAN_OVERRIDES };
@@ -122,8 +122,8 @@ static int scan_request_rows(struct workers *w, struct scan_result *r)
 						.fd = r->file->fd,
 						.answer_max =
 							CODE_ROWS_MAX * sizeof(struct cfi_row),
-						.open = scan_open_debug,
-						.check = scan_check,
+						.open = scantask_scan_open_debug,
+						.check = scantask_scan_check,
 						.arg = r };
 	void *answer;
 	size_t sz;
@@ -139,7 +139,7 @@ int scan_task__rows(struct workers *w, struct elf_file *f, struct code_rows *out
 
 	*out = (struct code_rows){ 0 };
 	if (w)
-		return scan_request_rows(w, &r);
+		return scantask_scan_request_rows(w, &r);
 	code_rows__make(out, f);
 	return 0;
 }
@@ -151,7 +151,7 @@ int scan_task__overrides(struct workers *w, const struct elf_file *f, struct ove
 
 	*out = (struct overrides){ 0 };
 	if (w && f->machine && gopclntab__section(f, &table))
-		return scan_request_rows(w, &r);
+		return scantask_scan_request_rows(w, &r);
 	overrides__find(out, f);
 	return 0;
 }
@@ -159,7 +159,7 @@ int scan_task__overrides(struct workers *w, const struct elf_file *f, struct ove
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int scan_answer_rows(struct task *t, struct elf_file *f)
+static int scantask_scan_answer_rows(struct task *t, struct elf_file *f)
 {
 	struct code_rows rows;
 
@@ -169,7 +169,7 @@ static int scan_answer_rows(struct task *t, struct elf_file *f)
 	return 0;
 }
 
-static int scan_answer_overrides(struct task *t, const struct elf_file *f)
+static int scantask_scan_answer_overrides(struct task *t, const struct elf_file *f)
 {
 	struct scan_marks *a = calloc(1, sizeof(*a));
 	struct overrides found;
@@ -186,18 +186,20 @@ static int scan_answer_overrides(struct task *t, const struct elf_file *f)
 	return 0;
 }
 
-static int scan_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
+static int scantask_scan_answer(struct task *t, const struct remote_file *question,
+				struct elf_file *f)
 {
 	const struct scan_question *q = (const void *)question;
 
 	if (!f->machine)
 		return -ENOENT;
-	return q->kind == SCAN_ROWS ? scan_answer_rows(t, f) : scan_answer_overrides(t, f);
+	return q->kind == SCAN_ROWS ? scantask_scan_answer_rows(t, f)
+				    : scantask_scan_answer_overrides(t, f);
 }
 
 int scan_task__run(struct task *t)
 {
 	struct scan_question q;
 
-	return remote_file__answer(t, &q.file, sizeof(q), scan_answer);
+	return remote_file__answer(t, &q.file, sizeof(q), scantask_scan_answer);
 }

@@ -47,17 +47,17 @@ struct maker {
 /* The bits of no rule. */
 #define NO_RULE UINT64_MAX
 
-static uint64_t bits_of(enum packed_how how)
+static uint64_t table_bits_of(enum packed_how how)
 {
 	return packed_rule__bits((struct packed_rule){ .how = (uint8_t)how });
 }
 
-static size_t rule_cnt(const struct maker *m)
+static size_t table_rule_cnt(const struct maker *m)
 {
 	return m->rules.sz / sizeof(struct packed_rule);
 }
 
-static uint16_t add_rule(struct maker *m, uint64_t bits)
+static uint16_t table_add_rule(struct maker *m, uint64_t bits)
 {
 	const struct packed_rule *rules = (const void *)m->rules.data;
 	uint64_t hash = seed__mix(bits);
@@ -65,9 +65,9 @@ static uint16_t add_rule(struct maker *m, uint64_t bits)
 
 	if (id != HASHINDEX_NONE)
 		return (uint16_t)id;
-	if (rule_cnt(m) == TABLE_RULE_MAX)
-		return add_rule(m, bits_of(PACKED_ELSEWHERE));
-	id = (uint32_t)rule_cnt(m);
+	if (table_rule_cnt(m) == TABLE_RULE_MAX)
+		return table_add_rule(m, table_bits_of(PACKED_ELSEWHERE));
+	id = (uint32_t)table_rule_cnt(m);
 	buf__append(&m->rules, &bits, sizeof(bits));
 	if (buf__err(&m->rules) || hashindex__add(&m->index, hash, id) != 0)
 		m->err = -ENOMEM;
@@ -75,12 +75,12 @@ static uint16_t add_rule(struct maker *m, uint64_t bits)
 }
 
 /* Nearly all rows have one of some hundred rules. */
-static inline uint16_t rule_id(struct maker *m, uint64_t bits)
+static inline uint16_t table_rule_id(struct maker *m, uint64_t bits)
 {
 	struct table_known_rule *k = &m->known[(bits * 0x9e3779b97f4a7c15u) >> (64 - KNOWN_BITS)];
 
 	if (k->key != bits + 1)
-		*k = (struct table_known_rule){ bits + 1, add_rule(m, bits) };
+		*k = (struct table_known_rule){ bits + 1, table_add_rule(m, bits) };
 	return k->id;
 }
 
@@ -117,9 +117,9 @@ static inline bool table_make_room(struct maker *m, size_t cnt)
 }
 
 /* Starts all pages up to that of `off`. They begin with the rule of the last row. */
-static void begin_pages(struct maker *m, uint64_t off)
+static void table_begin_pages(struct maker *m, uint64_t off)
 {
-	uint16_t id = rule_id(m, m->last);
+	uint16_t id = table_rule_id(m, m->last);
 
 	for (; m->page_end <= off && !m->err; m->page_end += PAGE_SZ) {
 		if (m->page_end / PAGE_SZ - m->first_page == TABLE_PAGE_MAX)
@@ -144,7 +144,7 @@ static const struct cfi_row *table_add_rows(struct maker *m, const struct cfi_ro
 		if (packed_rule__bits(row->rule) == last)
 			continue;
 		last = packed_rule__bits(row->rule);
-		*to++ = (struct table_row){ row->at % PAGE_SZ, rule_id(m, last) };
+		*to++ = (struct table_row){ row->at % PAGE_SZ, table_rule_id(m, last) };
 	}
 	m->row_cnt = (uint32_t)(to - m->rows);
 	m->last = last;
@@ -159,7 +159,7 @@ static void table_set_rules(const struct cfi_row *rows, size_t cnt, void *arg)
 
 	while (table_make_room(m, (size_t)(end - rows)) &&
 	       (rows = table_add_rows(m, rows, end)) < end)
-		begin_pages(m, rows->at);
+		table_begin_pages(m, rows->at);
 }
 
 /* ---- FDEs ---------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ static uint64_t table_key_of(uint64_t off, uint32_t section, uint64_t at)
 	return off << OFF_FROM | (uint64_t)section << AT_BITS | at;
 }
 
-static void take_fde(struct cfi_fde *fde, void *arg)
+static void table_take_fde(struct cfi_fde *fde, void *arg)
 {
 	struct maker *m = arg;
 	uint64_t *key;
@@ -224,7 +224,7 @@ static void table_sort_by_digit(const uint64_t *from, uint64_t *to, size_t cnt, 
 }
 
 /* Returns the number of significant bits above the lower bits, which are sorted already. */
-static unsigned count_bits(const uint64_t *keys, size_t cnt)
+static unsigned table_count_bits(const uint64_t *keys, size_t cnt)
 {
 	uint64_t all = 1;
 
@@ -237,7 +237,7 @@ static unsigned count_bits(const uint64_t *keys, size_t cnt)
  * keys. */
 static void table_sort(uint64_t *keys, uint64_t *spare, size_t cnt)
 {
-	unsigned bits = count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
+	unsigned bits = table_count_bits(keys, cnt), digits = (bits - 1) / DIGIT_BITS_MAX + 1;
 	struct digit digit = { OFF_FROM, (bits - 1) / digits + 1 };
 	uint64_t *from = keys, *to = spare;
 
@@ -260,9 +260,11 @@ static void table_make_in_order(struct maker *m, const uint64_t *keys, size_t cn
 		m->made.end = m->source->marks[0].off; /* the override is in a gap */
 	m->first_page = (m->made.end ? m->made.end : first) / PAGE_SZ;
 	m->page_end = m->first_page * PAGE_SZ;
-	rule_id(m, bits_of(PACKED_ELSEWHERE)); /* first, so that there is always room for it */
-	m->last = bits_of(PACKED_NONE);
-	rule_id(m, m->last);
+	table_rule_id(
+		m,
+		table_bits_of(PACKED_ELSEWHERE)); /* first, so that there is always room for it */
+	m->last = table_bits_of(PACKED_NONE);
+	table_rule_id(m, m->last);
 	for (size_t i = 0; i < cnt && !m->err; i++)
 		table_make_rows(m, keys[i]);
 	table_rows__finish(&m->made);
@@ -314,7 +316,7 @@ static struct cfi_table *table_assemble(struct maker *m)
 	t = m->table;
 	m->table = NULL;
 	*t = (struct cfi_table){ .version = VERSION,
-				 .rule_cnt = (uint32_t)rule_cnt(m),
+				 .rule_cnt = (uint32_t)table_rule_cnt(m),
 				 .page_cnt = (uint32_t)(m->pages.sz / sizeof(uint32_t)) - 1,
 				 .row_cnt = m->row_cnt,
 				 .first_page = m->first_page,
@@ -329,7 +331,7 @@ static struct cfi_table *table_assemble(struct maker *m)
 	return t;
 }
 
-static int buffers_err(const struct maker *m)
+static int table_buffers_err(const struct maker *m)
 {
 	return buf__err(&m->fdes) || buf__err(&m->rules) || buf__err(&m->pages) ? -ENOMEM : 0;
 }
@@ -342,14 +344,14 @@ struct cfi_table *cfi_table__make(const struct table_source *source)
 	m.made.arg = &m;
 	for (; m.section < source->section_cnt && !m.err; m.section++) {
 		m.readers[m.section].section = &source->sections[m.section];
-		cfi_reader__each(&m.readers[m.section], take_fde, &m);
+		cfi_reader__each(&m.readers[m.section], table_take_fde, &m);
 	}
 	if (!m.err)
-		m.err = buffers_err(&m);
+		m.err = table_buffers_err(&m);
 	if (!m.err)
 		table_make_all(&m);
 	if (!m.err)
-		m.err = buffers_err(&m);
+		m.err = table_buffers_err(&m);
 	if (!m.err)
 		t = table_assemble(&m);
 	buf__free(&m.fdes);
@@ -362,7 +364,7 @@ struct cfi_table *cfi_table__make(const struct table_source *source)
 	return t;
 }
 
-static bool rows_are_sound(const struct cfi_table *t)
+static bool table_rows_are_sound(const struct cfi_table *t)
 {
 	const uint32_t *pages = cfi_table__pages(t);
 	const struct table_row *rows = cfi_table__rows(t);
@@ -381,7 +383,7 @@ static bool rows_are_sound(const struct cfi_table *t)
 }
 
 /* Any numbers are safe: a walk checks each address. */
-static bool rules_are_sound(const struct cfi_table *t)
+static bool table_rules_are_sound(const struct cfi_table *t)
 {
 	for (uint32_t i = 0; i < t->rule_cnt; i++) {
 		const struct packed_rule *r = &cfi_table__rules(t)[i];
@@ -406,15 +408,15 @@ bool cfi_table__is_sound(const struct cfi_table *t, size_t sz, const struct buil
 	expected = sizeof(*t) + (uint64_t)t->row_cnt * sizeof(struct table_row) +
 		   ((uint64_t)t->page_cnt + 1) * sizeof(uint32_t) +
 		   (uint64_t)t->rule_cnt * sizeof(struct packed_rule);
-	return expected == sz && table_checksum(t) == t->checksum && rows_are_sound(t) &&
-	       rules_are_sound(t);
+	return expected == sz && table_checksum(t) == t->checksum && table_rows_are_sound(t) &&
+	       table_rules_are_sound(t);
 }
 
 /* ---- gaps ---------------------------------------------------------------------------------------
  */
 
-static void report_gaps_in_page(const struct cfi_table *t, uint32_t page, cfi_table_gap_fn fn,
-				void *arg)
+static void table_report_gaps_in_page(const struct cfi_table *t, uint32_t page, cfi_table_gap_fn fn,
+				      void *arg)
 {
 	uint64_t at = (t->first_page + page) << TABLE_PAGE_BITS;
 	const uint32_t *pages = cfi_table__pages(t);
@@ -433,5 +435,5 @@ static void report_gaps_in_page(const struct cfi_table *t, uint32_t page, cfi_ta
 void cfi_table__gaps(const struct cfi_table *t, cfi_table_gap_fn fn, void *arg)
 {
 	for (uint32_t page = 0; page < t->page_cnt; page++)
-		report_gaps_in_page(t, page, fn, arg);
+		table_report_gaps_in_page(t, page, fn, arg);
 }

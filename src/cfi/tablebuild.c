@@ -26,7 +26,7 @@ struct gathered {
 	struct table_override marks[OVERRIDE_MAX];
 };
 
-static void gather_segments(struct gathered *g, const struct elf_file *f)
+static void tablebuild_gather_segments(struct gathered *g, const struct elf_file *f)
 {
 	for (size_t i = 0; i < f->segment_cnt && g->segment_cnt < SEGMENTS_MAX; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -46,7 +46,8 @@ static bool tablebuild_unpack(Elf_Scn *scn)
 	       elf_compress(scn, 0, 0) >= 0;
 }
 
-static uint8_t *read_unpacked(const struct elf_file *f, const GElf_Shdr *shdr, size_t *sz)
+static uint8_t *tablebuild_read_unpacked(const struct elf_file *f, const GElf_Shdr *shdr,
+					 size_t *sz)
 {
 	Elf_Scn *scn = elf_getscn(elf_file__elf(f), section__idx(f, shdr));
 	Elf_Data *data = tablebuild_unpack(scn) ? elf_rawdata(scn, NULL) : NULL;
@@ -59,7 +60,8 @@ static uint8_t *read_unpacked(const struct elf_file *f, const GElf_Shdr *shdr, s
 	return copy;
 }
 
-static bool gather_section(struct gathered *g, const struct elf_file *f, const char *name, bool eh)
+static bool tablebuild_gather_section(struct gathered *g, const struct elf_file *f,
+				      const char *name, bool eh)
 {
 	struct cfi_section *s = &g->sections[g->section_cnt];
 	GElf_Shdr shdr;
@@ -68,7 +70,7 @@ static bool gather_section(struct gathered *g, const struct elf_file *f, const c
 
 	if (!section__named(f, name, &shdr) || shdr.sh_size > SECTION_MAX)
 		return false;
-	data = shdr.sh_flags & SHF_COMPRESSED ? read_unpacked(f, &shdr, &sz)
+	data = shdr.sh_flags & SHF_COMPRESSED ? tablebuild_read_unpacked(f, &shdr, &sz)
 					      : section__read(f, &shdr, &sz);
 	if (!data)
 		return false;
@@ -77,22 +79,22 @@ static bool gather_section(struct gathered *g, const struct elf_file *f, const c
 	return true;
 }
 
-static bool gather_debug_frame(struct gathered *g, const struct elf_file *f)
+static bool tablebuild_gather_debug_frame(struct gathered *g, const struct elf_file *f)
 {
-	return gather_section(g, f, ".debug_frame", false);
+	return tablebuild_gather_section(g, f, ".debug_frame", false);
 }
 
 /* Used only for a file without call-frame information, because separate debug files are large and
  * on disk. */
-static void gather_separate(struct gathered *g, const struct elf_file *f)
+static void tablebuild_gather_separate(struct gathered *g, const struct elf_file *f)
 {
 	struct elf_file *debug = debug_data__open(f);
-	bool found = debug && gather_debug_frame(g, debug);
+	bool found = debug && tablebuild_gather_debug_frame(g, debug);
 
 	elf_file__put(debug);
 	debug = found ? NULL : debug_file__open(f, DEBUG_DIR);
 	if (debug)
-		gather_debug_frame(g, debug);
+		tablebuild_gather_debug_frame(g, debug);
 	elf_file__put(debug);
 }
 
@@ -109,7 +111,7 @@ struct code_window {
 	uint8_t bytes[WINDOW_SZ];
 };
 
-static bool move_window(struct code_window *w, uint64_t off)
+static bool tablebuild_move_window(struct code_window *w, uint64_t off)
 {
 	w->off = off;
 	w->sz = off < w->file->sz && w->file->sz - off < WINDOW_SZ ? w->file->sz - off : WINDOW_SZ;
@@ -124,7 +126,7 @@ static bool tablebuild_read_code(void *arg, uint64_t off, void *to, size_t sz)
 	struct code_window *w = arg;
 
 	if ((off < w->off || off - w->off > w->sz || w->sz - (off - w->off) < sz) &&
-	    (!move_window(w, off) || w->sz < sz))
+	    (!tablebuild_move_window(w, off) || w->sz < sz))
 		return false;
 	memcpy(to, w->bytes + (off - w->off), sz);
 	return true;
@@ -179,11 +181,11 @@ static struct cfi_table *tablebuild_make(struct gathered *g, const struct elf_fi
 
 static void tablebuild_gather(struct gathered *g, const struct elf_file *f)
 {
-	gather_segments(g, f);
-	gather_section(g, f, ".eh_frame", true);
-	gather_debug_frame(g, f);
+	tablebuild_gather_segments(g, f);
+	tablebuild_gather_section(g, f, ".eh_frame", true);
+	tablebuild_gather_debug_frame(g, f);
 	if (!g->section_cnt)
-		gather_separate(g, f);
+		tablebuild_gather_separate(g, f);
 }
 
 static void gathered__free(struct gathered *g)
@@ -259,7 +261,7 @@ struct lazy_table *lazy_table__of_file(const struct elf_file *f, struct lazy_rea
 	for (size_t n = 0; (name = overrides__section(f->machine, n)); n++)
 		tablebuild_find_section(&h, name, &s.marked[n]);
 	g.segment_cnt = 0;
-	gather_segments(&g, f);
+	tablebuild_gather_segments(&g, f);
 	s.segments = g.segments;
 	s.segment_cnt = g.segment_cnt;
 	return lazy_table__new(&s, f, reader);

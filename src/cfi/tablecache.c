@@ -36,7 +36,7 @@ struct table_cache {
 /* ---- the folder ---------------------------------------------------------------------------------
  */
 
-static int make_parents(const char *dir)
+static int tablecache_make_parents(const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -52,7 +52,7 @@ static int make_parents(const char *dir)
 }
 
 /* Returns 0 if we own the folder and no other user can write into it. */
-static int check_folder(int fd)
+static int tablecache_check_folder(int fd)
 {
 	struct stat st;
 
@@ -135,7 +135,7 @@ struct tablecache_entry {
 	off_t sz;
 };
 
-static int longest_unused(const void *a, const void *b)
+static int tablecache_longest_unused(const void *a, const void *b)
 {
 	const struct timespec *x = &((const struct tablecache_entry *)a)->used;
 	const struct timespec *y = &((const struct tablecache_entry *)b)->used;
@@ -182,7 +182,7 @@ static void tablecache_trim(struct table_cache *c)
 
 	c->listed = true;
 	if (c->sz > c->max_sz)
-		qsort(entries, cnt, sizeof(*entries), longest_unused);
+		qsort(entries, cnt, sizeof(*entries), tablecache_longest_unused);
 	for (size_t i = 0; i < cnt && c->sz > c->max_sz; i++) {
 		if (unlinkat(c->dir_fd, entries[i].name, 0) == 0)
 			c->sz -= (size_t)entries[i].sz;
@@ -193,7 +193,7 @@ static void tablecache_trim(struct table_cache *c)
 struct table_cache *table_cache__new(const char *dir, size_t max_sz)
 {
 	struct table_cache *c = calloc(1, sizeof(*c));
-	int err = c ? make_parents(dir) : -ENOMEM;
+	int err = c ? tablecache_make_parents(dir) : -ENOMEM;
 
 	if (!c)
 		return NULL;
@@ -202,7 +202,7 @@ struct table_cache *table_cache__new(const char *dir, size_t max_sz)
 	c->max_sz = max_sz;
 	c->dir_fd = err ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (!err)
-		err = c->dir_fd < 0 ? -errno : check_folder(c->dir_fd);
+		err = c->dir_fd < 0 ? -errno : tablecache_check_folder(c->dir_fd);
 	if (!err)
 		return c;
 	table_cache__put(c);

@@ -29,7 +29,7 @@ static inline const struct table_override *tablerows_next_mark(struct table_rows
 	return r->mark_off < to ? tablerows_find_mark(r, from, to) : NULL;
 }
 
-static void set_rule(struct table_rows *r, uint64_t from, struct packed_rule rule)
+static void tablerows_set_rule(struct table_rows *r, uint64_t from, struct packed_rule rule)
 {
 	r->set(&(struct cfi_row){ from, rule }, 1, r->arg);
 }
@@ -42,13 +42,13 @@ static void tablerows_set_rules(struct table_rows *r, uint64_t from, uint64_t to
 
 	while (from < to && (mark = tablerows_next_mark(r, from, to))) {
 		if (mark->off > from)
-			set_rule(r, from, rule);
+			tablerows_set_rule(r, from, rule);
 		from = mark->off > from ? mark->off : from;
-		set_rule(r, from, mark->rule);
+		tablerows_set_rule(r, from, mark->rule);
 		from = mark->off + mark->sz;
 	}
 	if (from < to)
-		set_rule(r, from, rule);
+		tablerows_set_rule(r, from, rule);
 }
 
 /* Drops the part of an FDE's rows before r->end, which belongs to another FDE. Returns the number
@@ -99,7 +99,7 @@ struct gap_code {
 
 /* Returns false if the code cannot be read, or if the gap is larger. If the file ends there, the
  * bytes after the gap are zeros. */
-static bool read_gap(const struct table_rows *r, uint64_t to, struct gap_code *code)
+static bool tablerows_read_gap(const struct table_rows *r, uint64_t to, struct gap_code *code)
 {
 	const struct table_source *s = r->source;
 
@@ -115,7 +115,8 @@ static bool read_gap(const struct table_rows *r, uint64_t to, struct gap_code *c
  * function without CFI instead, which its bytes show. Larger gaps are code without CFI, such as the
  * child's part of the C library's clone() after its system call.
  */
-static bool is_padding(const struct table_rows *r, uint64_t to, const struct gap_code *code)
+static bool tablerows_is_padding(const struct table_rows *r, uint64_t to,
+				 const struct gap_code *code)
 {
 	return to - r->end <= ALIGNMENT_GAP && to % ALIGNMENT_GAP == 0 &&
 	       (!code || elf_code__is_padding(r->source->machine, code->bytes, code->sz));
@@ -145,8 +146,8 @@ __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to
 
 		tablerows_set_rules(r, from, found.off - 1, none);
 		before.flags = PACKED_CALLERS_ONLY;
-		set_rule(r, found.off - 1, before);
-		set_rule(r, found.off, found.rule);
+		tablerows_set_rule(r, found.off - 1, before);
+		tablerows_set_rule(r, found.off, found.rule);
 		from = found.off + found.sz;
 		padding = false;
 	}
@@ -156,27 +157,29 @@ __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to
 
 /* A planted return address points to the start of __start_context, and the walk looks up the byte
  * before it. */
-static void set_planted(struct table_rows *r, uint64_t start)
+static void tablerows_set_planted(struct table_rows *r, uint64_t start)
 {
-	set_rule(r, start - 1,
-		 (struct packed_rule){ .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY });
+	tablerows_set_rule(
+		r, start - 1,
+		(struct packed_rule){ .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY });
 }
 
 /* Nearly all gaps are padding, which needs no row. */
 void table_rows__gap(struct table_rows *r, uint64_t to)
 {
 	struct gap_code code;
-	bool has_code = read_gap(r, to, &code);
-	bool padding =
-		is_padding(r, to, has_code ? &code : NULL) && !tablerows_next_mark(r, r->end, to);
+	bool has_code = tablerows_read_gap(r, to, &code);
+	bool padding = tablerows_is_padding(r, to, has_code ? &code : NULL) &&
+		       !tablerows_next_mark(r, r->end, to);
 
 	if (!padding || machine__links(r->source->machine))
 		fill_gap(r, to, padding);
 	else if (has_code && elf_code__is_start_context(r->source->machine, code.bytes + code.sz))
-		set_planted(r, to);
+		tablerows_set_planted(r, to);
 }
 
-static const struct table_segment *find_segment(const struct table_source *s, uint64_t vaddr)
+static const struct table_segment *tablerows_find_segment(const struct table_source *s,
+							  uint64_t vaddr)
 {
 	for (size_t i = 0; i < s->segment_cnt; i++)
 		if (vaddr - s->segments[i].vaddr < s->segments[i].sz)
@@ -186,7 +189,7 @@ static const struct table_segment *find_segment(const struct table_source *s, ui
 
 bool table_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t *off)
 {
-	const struct table_segment *s = find_segment(source, vaddr);
+	const struct table_segment *s = tablerows_find_segment(source, vaddr);
 
 	if (s)
 		*off = s->off + (vaddr - s->vaddr);
@@ -197,7 +200,7 @@ bool table_rows__off(const struct table_source *source, uint64_t vaddr, uint64_t
  * none. */
 static bool tablerows_place(const struct table_source *source, uint64_t *start, uint64_t *sz)
 {
-	const struct table_segment *s = find_segment(source, *start);
+	const struct table_segment *s = tablerows_find_segment(source, *start);
 	uint64_t in;
 
 	if (!s)
@@ -234,7 +237,7 @@ bool table_rows__place(const struct table_source *source, struct cfi_fde *fde)
 
 #define START_CONTEXT_SZ_MAX 64 /* bytes of the whole function */
 
-static bool is_start_context(const struct table_rows *r, const struct cfi_fde *fde)
+static bool tablerows_is_start_context(const struct table_rows *r, const struct cfi_fde *fde)
 {
 	const struct cursor *c = &fde->instructions;
 	uint8_t bytes[CODE_START_CONTEXT_SZ];
@@ -252,7 +255,7 @@ void table_rows__fde(struct table_rows *r, const struct cfi_fde *fde)
 
 	if (r->end && fde->start > r->end)
 		table_rows__gap(r, fde->start);
-	if (is_start_context(r, fde))
+	if (tablerows_is_start_context(r, fde))
 		tablerows_take_rows(&root, 1, fde->start + fde->sz, r);
 	else
 		cfi_fde__rows(fde, r->source->machine, tablerows_take_rows, r);

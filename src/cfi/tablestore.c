@@ -71,7 +71,7 @@ static const struct cfi_table *tablestore_load(const struct table_cache *c,
 }
 
 /* The cache is used for files with a trusted build ID. */
-static bool is_cached(const struct making *m, const struct elf_file *f)
+static bool tablestore_is_cached(const struct making *m, const struct elf_file *f)
 {
 	return m->cache && f->trusted && f->build_id.sz;
 }
@@ -80,12 +80,12 @@ static void tablestore_make(struct making *m, struct elf_file *own)
 {
 	struct cfi_table *table;
 
-	m->table = is_cached(m, own) ? tablestore_load(m->cache, own) : NULL;
+	m->table = tablestore_is_cached(m, own) ? tablestore_load(m->cache, own) : NULL;
 	m->mapped = m->table;
 	if (m->table || !m->whole)
 		return;
 	table = cfi_table__of_file(own);
-	if (table && is_cached(m, own))
+	if (table && tablestore_is_cached(m, own))
 		table_cache__store(m->cache, table);
 	m->table = table;
 }
@@ -108,7 +108,7 @@ static void tablestore_make_there(struct making *m)
 {
 	const struct elf_file *f = &m->file_like;
 	const struct cfi_table *cached =
-		is_cached(m, f) ? table_cache__load(m->cache, &f->build_id) : NULL;
+		tablestore_is_cached(m, f) ? table_cache__load(m->cache, &f->build_id) : NULL;
 	struct table_request request = { f, cached, m->whole };
 	struct cfi_table *table = NULL;
 	int err = cached || m->whole ? table_task__request(m->workers, &request, &table) : -ENOENT;
@@ -119,7 +119,7 @@ static void tablestore_make_there(struct making *m)
 	m->table = m->mapped ? cached : table;
 	if (cached && !m->mapped)
 		table_cache__unmap(cached);
-	if (table && is_cached(m, f))
+	if (table && tablestore_is_cached(m, f))
 		table_cache__store(m->cache, table);
 }
 

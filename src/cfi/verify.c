@@ -71,7 +71,7 @@ static bool verify_is_set(const uint8_t *bits, size_t i)
 }
 
 /* Returns the bytes of a location, or 0 if compilers do not use the encoding. */
-static size_t location_sz(uint8_t encoding)
+static size_t verify_location_sz(uint8_t encoding)
 {
 	static const uint8_t sizes[16] = {
 		[DW_EH_PE_absptr] = 8, [DW_EH_PE_udata2] = 2, [DW_EH_PE_udata4] = 4,
@@ -84,7 +84,7 @@ static size_t location_sz(uint8_t encoding)
 
 /* ---- instructions ---- */
 
-static void skip_block(struct cursor *c)
+static void verify_skip_block(struct cursor *c)
 {
 	uint64_t sz = cursor__uleb(c);
 
@@ -94,24 +94,24 @@ static void skip_block(struct cursor *c)
 		cursor__bytes(c, sz);
 }
 
-static void skip_operand(struct cursor *c, char kind, const struct cie *cie)
+static void verify_skip_operand(struct cursor *c, char kind, const struct cie *cie)
 {
 	switch (kind) {
 	case 'r': c->err |= cursor__uleb(c) > REGISTER_MAX; break;
 	case 'n': cursor__uleb(c); break;
-	case 'b': skip_block(c); break;
-	case 'l': cursor__bytes(c, location_sz(cie->encoding)); break;
+	case 'b': verify_skip_block(c); break;
+	case 'l': cursor__bytes(c, verify_location_sz(cie->encoding)); break;
 	default: cursor__bytes(c, (size_t)(kind - '0')); break;
 	}
 }
 
 /* Returns whether the instruction marks signed return addresses (AArch64). */
-static bool is_signature(uint8_t op)
+static bool verify_is_signature(uint8_t op)
 {
 	return op == DW_CFA_AARCH64_negate_ra_state || op == DW_CFA_AARCH64_negate_ra_state_with_pc;
 }
 
-static bool check_instructions(const struct checker *k, const struct cie *cie)
+static bool verify_check_instructions(const struct checker *k, const struct cie *cie)
 {
 	struct cursor c = k->c;
 	int states = 0;
@@ -124,14 +124,14 @@ static bool check_instructions(const struct checker *k, const struct cie *cie)
 
 		if ((op & 0xc0) == DW_CFA_offset)
 			kinds = "n";
-		if (is_signature(op) && k->rewrite) {
+		if (verify_is_signature(op) && k->rewrite) {
 			k->rewrite[c.pos - 1 - k->section->data] = DW_CFA_nop;
 			continue;
 		}
 		if (!kinds)
 			return false;
 		for (; *kinds; kinds++)
-			skip_operand(&c, *kinds, cie);
+			verify_skip_operand(&c, *kinds, cie);
 		states += (op == DW_CFA_remember_state) - (op == DW_CFA_restore_state);
 		if (states > STATES_MAX)
 			return false;
@@ -147,12 +147,12 @@ static bool verify_read_augmentation(struct cursor *data, char letter, struct ci
 	uint8_t encoding;
 
 	switch (letter) {
-	case 'R': cie->encoding = cursor__u8(data); return location_sz(cie->encoding) != 0;
+	case 'R': cie->encoding = cursor__u8(data); return verify_location_sz(cie->encoding) != 0;
 	case 'L': cursor__u8(data); return true;
 	case 'P':
 		encoding = cursor__u8(data);
-		cursor__bytes(data, location_sz(encoding));
-		return location_sz(encoding) != 0;
+		cursor__bytes(data, verify_location_sz(encoding));
+		return verify_location_sz(encoding) != 0;
 	case 'S':
 	case 'B': return true;
 	default: return false;
@@ -189,12 +189,12 @@ static bool verify_read_cie(struct cursor *c, struct cie *cie)
 	return !c->err && !data.err;
 }
 
-static bool check_cie(struct checker *k, size_t start)
+static bool verify_check_cie(struct checker *k, size_t start)
 {
 	struct cie cie;
 
 	verify_set(k->starts.cie, start);
-	return verify_read_cie(&k->c, &cie) && check_instructions(k, &cie);
+	return verify_read_cie(&k->c, &cie) && verify_check_instructions(k, &cie);
 }
 
 /* Reads the CIE, which must precede its FDEs and has been checked. */
@@ -209,17 +209,17 @@ static bool verify_find_cie(const struct checker *k, uint64_t start, struct cie 
 	return verify_read_cie(&c, cie);
 }
 
-static bool check_fde(struct checker *k, size_t start, uint64_t cie_start)
+static bool verify_check_fde(struct checker *k, size_t start, uint64_t cie_start)
 {
 	struct cie cie;
 
 	if (!verify_find_cie(k, cie_start, &cie))
 		return false;
 	verify_set(k->starts.fde, start);
-	cursor__bytes(&k->c, 2 * location_sz(cie.encoding));
+	cursor__bytes(&k->c, 2 * verify_location_sz(cie.encoding));
 	if (cie.has_data)
 		cursor__bytes(&k->c, cursor__uleb(&k->c));
-	return !k->c.err && check_instructions(k, &cie);
+	return !k->c.err && verify_check_instructions(k, &cie);
 }
 
 /* Checks one entry and moves `*left` after it. At the end, which may be a length of 0 in .eh_frame,
@@ -244,9 +244,10 @@ static bool verify_check_entry(struct checker *k, struct cursor *left)
 	k->c = cursor__on(body, sz);
 	id = wide ? cursor__u64(&k->c) : cursor__u32(&k->c);
 	if (k->section->eh)
-		return id == 0 ? check_cie(k, start) : check_fde(k, start, id_at - id);
-	return id == (wide ? UINT64_MAX : UINT32_MAX) ? check_cie(k, start)
-						      : check_fde(k, start, id);
+		return id == 0 ? verify_check_cie(k, start)
+			       : verify_check_fde(k, start, id_at - id);
+	return id == (wide ? UINT64_MAX : UINT32_MAX) ? verify_check_cie(k, start)
+						      : verify_check_fde(k, start, id);
 }
 
 /* Checks for version 1, the usual encodings, and entries { location, FDE } relative to the table's
@@ -275,8 +276,8 @@ static bool verify_check_table(const struct checker *k, const struct cfi_section
 	return true;
 }
 
-static bool check_section(const struct cfi_section *s, const struct cfi_section *hdr,
-			  uint8_t *rewrite)
+static bool verify_check_section(const struct cfi_section *s, const struct cfi_section *hdr,
+				 uint8_t *rewrite)
 {
 	struct checker k = { .section = s, .rewrite = rewrite };
 	struct cursor left = cursor__on(s->data, s->sz);
@@ -296,10 +297,10 @@ static bool check_section(const struct cfi_section *s, const struct cfi_section 
 
 bool cfi_section__is_sane(const struct cfi_section *s, const struct cfi_section *hdr)
 {
-	return check_section(s, hdr, NULL);
+	return verify_check_section(s, hdr, NULL);
 }
 
 void cfi_section__forget_signatures(const struct cfi_section *s, uint8_t *data)
 {
-	check_section(s, NULL, data);
+	verify_check_section(s, NULL, data);
 }

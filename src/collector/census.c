@@ -21,7 +21,7 @@ static int census_fail(int err)
 
 /* Creates the jobs in this thread, because workers have the rights of the thread that starts them,
  * and the priority of the thread that creates them. */
-static void *make_jobs(void *arg)
+static void *census_make_jobs(void *arg)
 {
 	struct census *c = arg;
 
@@ -32,9 +32,9 @@ static void *make_jobs(void *arg)
 	return NULL;
 }
 
-static int start_jobs(struct census *c)
+static int census_start_jobs(struct census *c)
 {
-	int err = thread__start(&c->reader, make_jobs, c);
+	int err = thread__start(&c->reader, census_make_jobs, c);
 
 	if (err)
 		return err;
@@ -49,7 +49,7 @@ int census__init(struct census *c)
 	int err;
 
 	*c = (struct census){ 0 };
-	err = start_jobs(c);
+	err = census_start_jobs(c);
 	if (err)
 		return census_fail(err);
 	if (c->jobs)

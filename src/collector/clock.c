@@ -17,7 +17,7 @@ static int64_t clock_now(clockid_t id)
 
 /* Returns `id` minus CLOCK_MONOTONIC. Uses the fastest of five readings, so that preemption does
  * not count. */
-static int64_t ahead_of_monotonic(clockid_t id)
+static int64_t clock_ahead_of_monotonic(clockid_t id)
 {
 	int64_t best = 0, best_took = INT64_MAX;
 
@@ -37,8 +37,8 @@ static int64_t ahead_of_monotonic(clockid_t id)
 void clock__init(struct clock *c)
 {
 	*c = (struct clock){
-		.offset_ns = ahead_of_monotonic(CLOCK_REALTIME),
-		.suspended_ns = ahead_of_monotonic(CLOCK_BOOTTIME),
+		.offset_ns = clock_ahead_of_monotonic(CLOCK_REALTIME),
+		.suspended_ns = clock_ahead_of_monotonic(CLOCK_BOOTTIME),
 		.updated_ns = monotonic__ns(),
 	};
 }
@@ -48,7 +48,7 @@ void clock__update(struct clock *c)
 	int64_t suspended = clock_now(CLOCK_BOOTTIME) - clock_now(CLOCK_MONOTONIC);
 
 	if (suspended - c->suspended_ns > SUSPEND_MIN_NS) {
-		suspended = ahead_of_monotonic(CLOCK_BOOTTIME);
+		suspended = clock_ahead_of_monotonic(CLOCK_BOOTTIME);
 		c->slept_before_ns = c->slept_ns;
 		c->slept_ns += suspended - c->suspended_ns;
 		c->suspended_ns = suspended;

@@ -60,7 +60,7 @@ char *collector_help__filter(int key, const char *text, void *input)
 	return out;
 }
 
-static char *probe_names(void)
+static char *collector_help_probe_names(void)
 {
 	struct buf names = { 0 };
 
@@ -73,7 +73,7 @@ static char *probe_names(void)
 
 int collector_help__print_completion(const char *shell)
 {
-	char *names = probe_names();
+	char *names = collector_help_probe_names();
 	const struct completion_words words[] = {
 		{ "programs", names, true },
 		{ "preset", "always-on", false },
@@ -90,7 +90,7 @@ int collector_help__print_completion(const char *shell)
 	return err;
 }
 
-static void list_probe(const struct probe *p, const char *missing, void *arg)
+static void collector_help_list_probe(const struct probe *p, const char *missing, void *arg)
 {
 	(void)arg;
 	printf("%-24s %s\n%26srows:", p->usage, p->help, "");
@@ -103,5 +103,5 @@ static void list_probe(const struct probe *p, const char *missing, void *arg)
 
 int collector_help__list_probes(void)
 {
-	return capture__list(list_probe, NULL);
+	return capture__list(collector_help_list_probe, NULL);
 }

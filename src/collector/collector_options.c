@@ -46,8 +46,8 @@ static const char doc[] =
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"collector " STACKS_VERSION;
 
-static void set_unwinder(struct collector_options *o, const char *arg,
-			 const struct argp_state *state)
+static void collector_options_set_unwinder(struct collector_options *o, const char *arg,
+					   const struct argp_state *state)
 {
 	if (strcmp(arg, "naive") == 0)
 		o->unwinder = UNWINDER_NAIVE;
@@ -55,15 +55,15 @@ static void set_unwinder(struct collector_options *o, const char *arg,
 		options__wrong(state, "unwinder", arg, "tables or naive");
 }
 
-static void set_runtimes(struct collector_options *o, const char *arg,
-			 const struct argp_state *state)
+static void collector_options_set_runtimes(struct collector_options *o, const char *arg,
+					   const struct argp_state *state)
 {
 	if (runtimes__parse(arg, &o->runtimes) != 0)
 		options__wrong(state, "runtimes", arg,
 			       "a comma list of: java, javascript, php, python, ruby");
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state);
+static error_t collector_options_parse_opt(int key, char *arg, struct argp_state *state);
 
 /* Applies each option as if it stood on the command line here. Takes ownership of the text, which
  * the options keep. */
@@ -85,7 +85,7 @@ static void collector_options_set_from_text(struct argp_state *state, const char
 			why = "cannot stand in a file";
 		if (why)
 			options__refuse(state, "'%s' %s", c.option, why);
-		parse_opt(option->key, c.value, state);
+		collector_options_parse_opt(option->key, c.value, state);
 	}
 	o->config = outer;
 }
@@ -104,7 +104,7 @@ static void collector_options_set_from_file(struct argp_state *state, const char
 				errno == EINVAL ? "it is not text" : strerror(errno));
 }
 
-static void set_preset(struct argp_state *state, const char *name)
+static void collector_options_set_preset(struct argp_state *state, const char *name)
 {
 	const struct preset *p = collector_presets;
 	char *text;
@@ -127,7 +127,7 @@ static void collector_options_print_completion(const char *shell, const struct a
 }
 
 /* Keys of argp itself, and those that stand for other options, are left out. */
-static void note_given(int key, const char *arg, const struct argp_state *state)
+static void collector_options_note_given(int key, const char *arg, const struct argp_state *state)
 {
 	struct collector_options *o = state->input;
 	struct given_option given = { .key = key };
@@ -141,12 +141,12 @@ static void note_given(int key, const char *arg, const struct argp_state *state)
 	o->given.v[o->given.cnt++] = given;
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t collector_options_parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct collector_options *o = state->input;
 	struct capture_filter *filter = &o->capture.filter;
 
-	note_given(key, arg, state);
+	collector_options_note_given(key, arg, state);
 	switch (key) {
 	case 'p': option__set_probes(o, arg, state); break;
 	case 'a': o->all = true; break;
@@ -169,7 +169,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		option__set_size(&o->capture.stack_sz, "stack-size", arg, state);
 		break;
 	case KEY_STITCH: o->stitch = true; break;
-	case KEY_RUNTIMES: set_runtimes(o, arg, state); break;
+	case KEY_RUNTIMES: collector_options_set_runtimes(o, arg, state); break;
 	case KEY_NO_RUNTIMES: o->runtimes = 0; break;
 	case KEY_RING_SIZE: option__set_size(&o->capture.ring_sz, "ring-size", arg, state); break;
 	case KEY_MAX_MEMORY: option__set_max_memory(&o->max_memory_sz, arg, state); break;
@@ -183,14 +183,14 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_KEEP_ROOT: o->keep_root = true; break;
 	case KEY_NO_SANDBOX: o->no_sandbox = true; break;
 	case KEY_CONFIG: collector_options_set_from_file(state, arg); break;
-	case KEY_PRESET: set_preset(state, arg); break;
+	case KEY_PRESET: collector_options_set_preset(state, arg); break;
 	case KEY_LIST: o->list = true; break;
 	case KEY_DUMP: o->dump = true; break;
 	case KEY_FLIGHT: option__set_flight(o, arg, state); break;
 	case KEY_WHEN: option__add_condition(o, arg, state); break;
 	case KEY_BATCH: option__set_batch(o, arg, state); break;
 	case KEY_QUIET: o->quiet = true; break;
-	case KEY_UNWINDER: set_unwinder(o, arg, state); break;
+	case KEY_UNWINDER: collector_options_set_unwinder(o, arg, state); break;
 	case KEY_DEBUG_BPF: o->capture.debug = true; break;
 	case KEY_COMPLETION: collector_options_print_completion(arg, state); break;
 	case KEY_BPF_STACKS:
@@ -203,13 +203,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = collector_argp_options,
-	.parser = parse_opt,
+	.parser = collector_options_parse_opt,
 	.args_doc = "[COMM]…\n[COMM]… -- COMMAND [ARG]…",
 	.doc = doc,
 	.help_filter = collector_help__filter,
 };
 
-static uint32_t power_of_two(uint32_t sz)
+static uint32_t collector_options_power_of_two(uint32_t sz)
 {
 	uint32_t p = 4096;
 
@@ -219,16 +219,16 @@ static uint32_t power_of_two(uint32_t sz)
 }
 
 /* The largest stacks need a ring of at least twice their size. */
-static uint32_t default_ring_sz(uint32_t stack_sz)
+static uint32_t collector_options_default_ring_sz(uint32_t stack_sz)
 {
-	uint32_t least = power_of_two(2 * stack_sz);
+	uint32_t least = collector_options_power_of_two(2 * stack_sz);
 
 	return memory_limit__ring_sz(memory_limit__of_cgroup(), cpus__possible(),
 				     least > RING ? least : RING, least);
 }
 
 /* The rings and the kernel's memory for files need room below the limit of a cgroup, too. */
-static size_t default_max_memory(void)
+static size_t collector_options_default_max_memory(void)
 {
 	size_t half = memory_limit__of_cgroup() / 2;
 
@@ -237,7 +237,7 @@ static size_t default_max_memory(void)
 	return half < MAX_MEMORY_MIN ? MAX_MEMORY_MIN : half;
 }
 
-static void set_defaults(struct collector_options *o)
+static void collector_options_set_defaults(struct collector_options *o)
 {
 	*o = (struct collector_options){
 		.capture = { .probes = o->probes, .stack_sz = 256 << 10, .max_rate = MAX_RATE },
@@ -248,7 +248,7 @@ static void set_defaults(struct collector_options *o)
 			       .compression = "zstd(1)" },
 		.runtimes = RUNTIMES_ALL,
 		.poll_ns = 250000000,
-		.max_memory_sz = default_max_memory(),
+		.max_memory_sz = collector_options_default_max_memory(),
 		.status_path = STATUS_FILE,
 		.cache_dir = TABLE_CACHE_DIR,
 	};
@@ -257,7 +257,7 @@ static void set_defaults(struct collector_options *o)
 }
 
 /* Returns true if a source needs chosen processes, and there are none. */
-static bool needs_processes(const struct collector_options *o)
+static bool collector_options_needs_processes(const struct collector_options *o)
 {
 	const struct capture_filter *f = &o->capture.filter;
 	bool needed = false;
@@ -288,7 +288,7 @@ static void collector_options_check(struct collector_options *o, char *program)
 		why = "there is no command after --";
 	else if (o->command && (o->capture.filter.comm_cnt || o->capture.filter.pid_cnt))
 		why = "a command to launch cannot be combined with commands or processes to select";
-	else if (needs_processes(o))
+	else if (collector_options_needs_processes(o))
 		why = "alloc needs the processes whose allocations it records: name a command, "
 		      "--pid or --cgroup";
 	else if (o->recording.append && !o->recording.dir)
@@ -315,7 +315,7 @@ static char *collector_options_name_sources(const struct collector_options *o)
 }
 
 /* A flight recorder is as exact as its batches are short. It has half of the memory. */
-static void complete_flight(struct collector_options *o)
+static void collector_options_complete_flight(struct collector_options *o)
 {
 	struct recording_options *r = &o->recording;
 
@@ -332,7 +332,7 @@ static void complete_flight(struct collector_options *o)
 }
 
 /* `argv` must live as long as the options. */
-static void parse_args(struct collector_options *o, int argc, char **argv)
+static void collector_options_parse_args(struct collector_options *o, int argc, char **argv)
 {
 	char defaults[] = DEFAULT_PROBES;
 	char why[256];
@@ -343,15 +343,16 @@ static void parse_args(struct collector_options *o, int argc, char **argv)
 		o->capture.probe_cnt = (size_t)probes__parse(defaults, o->probes, why, sizeof(why));
 	o->capture.runtimes = o->runtimes != 0;
 	o->recording.sources = o->sources = collector_options_name_sources(o);
-	o->capture.ring_sz = o->capture.ring_sz ? power_of_two(o->capture.ring_sz)
-						: default_ring_sz(o->capture.stack_sz);
+	o->capture.ring_sz = o->capture.ring_sz
+				     ? collector_options_power_of_two(o->capture.ring_sz)
+				     : collector_options_default_ring_sz(o->capture.stack_sz);
 	o->capture.filter.none_yet = o->command && !o->all;
 	collector_options_check(o, program_invocation_short_name);
-	complete_flight(o);
+	collector_options_complete_flight(o);
 }
 
 /* Returns NULL if out of memory. */
-static char **copy_args(char **argv, size_t cnt)
+static char **collector_options_copy_args(char **argv, size_t cnt)
 {
 	char **copy = calloc(cnt + 1, sizeof(*copy));
 
@@ -360,7 +361,7 @@ static char **copy_args(char **argv, size_t cnt)
 	return copy;
 }
 
-static void free_args(char **args)
+static void collector_options_free_args(char **args)
 {
 	for (size_t i = 0; args && args[i]; i++)
 		free(args[i]);
@@ -371,13 +372,13 @@ void options__parse(struct collector_options *o, int argc, char **argv)
 {
 	int own = 1;
 
-	set_defaults(o);
+	collector_options_set_defaults(o);
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
 	if (own < argc)
 		o->command = &argv[own + 1];
-	o->args = copy_args(argv, (size_t)own);
-	parse_args(o, own, argv);
+	o->args = collector_options_copy_args(argv, (size_t)own);
+	collector_options_parse_args(o, own, argv);
 }
 
 /* Returns -EINVAL after logging a mistake. */
@@ -388,7 +389,7 @@ static int collector_options_parse_or_fail(struct collector_options *o, int argc
 	o->again = &again;
 	if (setjmp(again) != 0)
 		return -EINVAL;
-	parse_args(o, argc, argv);
+	collector_options_parse_args(o, argc, argv);
 	o->again = NULL;
 	return 0;
 }
@@ -397,11 +398,11 @@ int options__parse_again(struct collector_options *fresh, const struct collector
 {
 	size_t cnt = 0, sz;
 
-	set_defaults(fresh);
+	collector_options_set_defaults(fresh);
 	while (o->args && o->args[cnt])
 		cnt++;
 	sz = (cnt + 1) * sizeof(*o->args);
-	fresh->args = copy_args(o->args, cnt);
+	fresh->args = collector_options_copy_args(o->args, cnt);
 	fresh->command = o->command;
 	/* argp changes the order of an array, and the options point to its strings */
 	return fresh->args ? collector_options_parse_or_fail(fresh, (int)cnt,
@@ -423,7 +424,7 @@ void options__free(struct collector_options *o)
 	for (size_t i = 0; i < o->given.cnt; i++)
 		free(o->given.v[i].value);
 	free(o->given.v);
-	free_args(o->args);
+	collector_options_free_args(o->args);
 }
 
 uint64_t options__join_min_ns(const struct collector_options *o)

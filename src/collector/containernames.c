@@ -111,7 +111,7 @@ static void containernames_take_name(char to[PART_SZ], const struct jsonscan_tex
 	to[text->sz - skip] = '\0';
 }
 
-static bool see_docker(const struct jsonscan_value *v, void *arg)
+static bool containernames_see_docker(const struct jsonscan_value *v, void *arg)
 {
 	struct containernames_naming *n = arg;
 
@@ -121,7 +121,7 @@ static bool see_docker(const struct jsonscan_value *v, void *arg)
 }
 
 /* The annotations of containerd's CRI plugin, of CRI-O, and of nerdctl. */
-static bool see_oci(const struct jsonscan_value *v, void *arg)
+static bool containernames_see_oci(const struct jsonscan_value *v, void *arg)
 {
 	static const struct {
 		const char *key;
@@ -163,10 +163,13 @@ static const struct state_file {
 	const char *before, *after; /* the id, in the path; after NULL: the path has no id */
 	jsonscan_fn see;
 } state_files[] = {
-	{ "/var/lib/docker/containers/", "/config.v2.json", see_docker },
-	{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json", see_oci },
-	{ "/run/containerd/io.containerd.runtime.v2.task/default/", "/config.json", see_oci },
-	{ "/var/lib/containers/storage/overlay-containers/", "/userdata/config.json", see_oci },
+	{ "/var/lib/docker/containers/", "/config.v2.json", containernames_see_docker },
+	{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json",
+	  containernames_see_oci },
+	{ "/run/containerd/io.containerd.runtime.v2.task/default/", "/config.json",
+	  containernames_see_oci },
+	{ "/var/lib/containers/storage/overlay-containers/", "/userdata/config.json",
+	  containernames_see_oci },
 	{ "/var/lib/containers/storage/overlay-containers/containers.json", NULL,
 	  containernames_see_list },
 };

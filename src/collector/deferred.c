@@ -60,7 +60,7 @@ bool deferred__holds(const struct deferred *s, uint32_t tgid)
 	return s->stats.cnt && deferred_find(s, tgid);
 }
 
-static struct deferred_event *find_joined(const struct deferred *s, uint64_t join)
+static struct deferred_event *deferred_find_joined(const struct deferred *s, uint64_t join)
 {
 	struct deferred_event *e = NULL;
 
@@ -71,7 +71,7 @@ static struct deferred_event *find_joined(const struct deferred *s, uint64_t joi
 
 bool deferred__joined(const struct deferred *s, uint64_t join, uint32_t *tgid)
 {
-	const struct deferred_event *e = find_joined(s, join);
+	const struct deferred_event *e = deferred_find_joined(s, join);
 
 	if (e)
 		*tgid = e->queue->tgid;
@@ -150,7 +150,7 @@ static struct deferred_queue *queue__of(struct deferred *s, uint32_t tgid)
 
 /* Returns the bytes of the event's mappings. Shared mappings cost nothing; a process that keeps
  * mapping has its own copy at each event. */
-static size_t maps_sz(const struct deferred_queue *q, const struct deferred_event *e)
+static size_t deferred_maps_sz(const struct deferred_queue *q, const struct deferred_event *e)
 {
 	bool same = q->last && q->last->process.maps == e->process.maps;
 
@@ -161,7 +161,7 @@ static size_t maps_sz(const struct deferred_queue *q, const struct deferred_even
  */
 static void deferred_remember_join(struct deferred *s, struct deferred_event *e)
 {
-	struct deferred_event *before = e->join ? find_joined(s, e->join) : NULL;
+	struct deferred_event *before = e->join ? deferred_find_joined(s, e->join) : NULL;
 
 	if (before) {
 		HASH_DEL(s->joined, before);
@@ -188,7 +188,7 @@ int deferred__add(struct deferred *s, const struct deferred_entry *entry, uint64
 	e->queue = q;
 	if (!q->first)
 		q->last = NULL;
-	e->sz += maps_sz(q, e);
+	e->sz += deferred_maps_sz(q, e);
 	*(q->first ? &q->last->behind : &q->first) = e;
 	q->last = e;
 	q->sz += e->sz;
@@ -236,8 +236,8 @@ void deferred__relieve(struct deferred *s, uint32_t tgid, deferred_fn fn, void *
 }
 
 /* Returns false if the time is over before all events were tried. */
-static bool retry_queue(struct deferred *s, struct deferred_queue *q, uint64_t now_ns,
-			const struct trying *t)
+static bool deferred_retry_queue(struct deferred *s, struct deferred_queue *q, uint64_t now_ns,
+				 const struct trying *t)
 {
 	bool more = true;
 
@@ -262,7 +262,7 @@ bool deferred__retry(struct deferred *s, uint64_t now_ns, deferred_fn fn, void *
 	struct deferred_queue *q, *next;
 
 	HASH_ITER (hh, s->queues, q, next)
-		if (!retry_queue(s, q, now_ns, &t))
+		if (!deferred_retry_queue(s, q, now_ns, &t))
 			return false;
 	return true;
 }

@@ -11,12 +11,12 @@ static uint32_t detail_intern(struct recording *r, const char *s, size_t max)
 	return recording__string(r, s, strnlen(s, max));
 }
 
-static void fill_none(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_none(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	(void)row, (void)data, (void)sz, (void)r;
 }
 
-static void fill_disk(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_disk(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_disk *d = data;
 
@@ -36,8 +36,8 @@ static void detail_fill_file(struct row *row, const void *data, size_t sz, struc
 
 /* Interns "1.2.3.4:80" or "[::1]:80"; null if all bytes are 0, which means unknown. Shows an
  * IPv4-mapped IPv6 address as IPv4. */
-static uint32_t intern_endpoint(struct recording *r, uint16_t family, const uint8_t *addr,
-				uint16_t port)
+static uint32_t detail_intern_endpoint(struct recording *r, uint16_t family, const uint8_t *addr,
+				       uint16_t port)
 {
 	char host[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 16];
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff }, unknown[16];
@@ -53,14 +53,14 @@ static uint32_t intern_endpoint(struct recording *r, uint16_t family, const uint
 	return recording__string(r, text, (size_t)sz);
 }
 
-static void fill_socket(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_socket(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_socket *s = data;
 
 	if (sz != sizeof(*s) || (s->family != AF_INET && s->family != AF_INET6))
 		return;
-	row->local = intern_endpoint(r, s->family, s->local, s->local_port);
-	row->peer = intern_endpoint(r, s->family, s->peer, s->peer_port);
+	row->local = detail_intern_endpoint(r, s->family, s->local, s->local_port);
+	row->peer = detail_intern_endpoint(r, s->family, s->peer, s->peer_port);
 }
 
 /* Fills path and file, which is the last part of the path. */
@@ -79,7 +79,7 @@ static void detail_fill_path(struct row *row, const void *data, size_t sz, struc
 	row->file = detail_intern(r, p->path + begin, len - begin);
 }
 
-static void fill_unix(struct row *row, const void *data, size_t sz, struct recording *r)
+static void detail_fill_unix(struct row *row, const void *data, size_t sz, struct recording *r)
 {
 	const struct event_unix *u = data;
 
@@ -100,14 +100,14 @@ static void detail_fill_address(struct row *row, const void *data, size_t sz, st
 }
 
 static void (*const fillers[])(struct row *, const void *, size_t, struct recording *) = {
-	[EVENT_DETAIL_NONE] = fill_none,
-	[EVENT_DETAIL_DISK] = fill_disk,
+	[EVENT_DETAIL_NONE] = detail_fill_none,
+	[EVENT_DETAIL_DISK] = detail_fill_disk,
 	[EVENT_DETAIL_FILE] = detail_fill_file,
-	[EVENT_DETAIL_SOCKET] = fill_socket,
+	[EVENT_DETAIL_SOCKET] = detail_fill_socket,
 	[EVENT_DETAIL_ADDRESS] = detail_fill_address,
-	[EVENT_DETAIL_UNIX] = fill_unix,
+	[EVENT_DETAIL_UNIX] = detail_fill_unix,
 	[EVENT_DETAIL_PATH] = detail_fill_path,
-	[EVENT_DETAIL_ARGS] = fill_none, /* probeargs.h */
+	[EVENT_DETAIL_ARGS] = detail_fill_none, /* probeargs.h */
 };
 
 void detail__fill(struct row *row, const struct resolved_event *s, struct recording *r)

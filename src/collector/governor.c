@@ -15,7 +15,7 @@
 /* ---- what to do ---------------------------------------------------------------------------------
  */
 
-static uint64_t plan_cost_ns(const struct governor_plan *p)
+static uint64_t governor_plan_cost_ns(const struct governor_plan *p)
 {
 	uint64_t sum_ns = p->other_ns;
 
@@ -26,13 +26,13 @@ static uint64_t plan_cost_ns(const struct governor_plan *p)
 
 /* Hooks in every system call cost the same whatever is recorded. Returns true if the last step
  * gained nothing, and the load is still the same. */
-static bool source_is_fixed(const struct governor_source *s)
+static bool governor_source_is_fixed(const struct governor_source *s)
 {
 	return s->cost_ns > s->thinned_ns / 10 * 9 && s->cost_ns < s->thinned_ns / 2 * 3;
 }
 
 /* Returns the costliest source that can be thinned further, or -1. */
-static int plan_costliest(const struct governor_plan *p)
+static int governor_plan_costliest(const struct governor_plan *p)
 {
 	int found = -1;
 
@@ -40,7 +40,7 @@ static int plan_costliest(const struct governor_plan *p)
 		const struct governor_source *s = &p->sources[i];
 
 		if (!s->can_thin || s->every >= GOVERNOR_EVERY_MAX ||
-		    s->cost_ns < p->budget_ns / SMALL || source_is_fixed(s))
+		    s->cost_ns < p->budget_ns / SMALL || governor_source_is_fixed(s))
 			continue;
 		if (found < 0 || s->cost_ns > p->sources[found].cost_ns)
 			found = (int)i;
@@ -50,9 +50,9 @@ static int plan_costliest(const struct governor_plan *p)
 
 /* Returns the most thinned source with room for twice its cost in four fifths of the budget, or -1.
  */
-static int plan_recoverable(const struct governor_plan *p)
+static int governor_plan_recoverable(const struct governor_plan *p)
 {
-	uint64_t cost_ns = plan_cost_ns(p);
+	uint64_t cost_ns = governor_plan_cost_ns(p);
 	int found = -1;
 
 	for (size_t i = 0; i < p->cnt; i++) {
@@ -70,16 +70,16 @@ int governor_plan__step(struct governor_plan *p)
 {
 	int i;
 
-	if (plan_cost_ns(p) > p->budget_ns) {
+	if (governor_plan_cost_ns(p) > p->budget_ns) {
 		p->calm = 0;
-		i = plan_costliest(p);
+		i = governor_plan_costliest(p);
 		if (i >= 0) {
 			p->sources[i].thinned_ns = p->sources[i].cost_ns;
 			p->sources[i].every *= 2;
 		}
 		return i;
 	}
-	i = plan_recoverable(p);
+	i = governor_plan_recoverable(p);
 	p->calm = i < 0 ? 0 : p->calm + 1;
 	if (p->calm < CALM_ENOUGH)
 		return -1;
@@ -199,7 +199,7 @@ static void governor_weigh(struct governor *g, const struct governor_sums *now)
 
 static void governor_act(struct governor *g, uint64_t now_ns)
 {
-	bool over = plan_cost_ns(&g->plan) > g->plan.budget_ns;
+	bool over = governor_plan_cost_ns(&g->plan) > g->plan.budget_ns;
 	int i = governor_plan__step(&g->plan);
 	const struct probe *p = i < 0 ? NULL : g->o.probes[i].probe;
 

@@ -16,7 +16,7 @@
 #include "base/capabilities.h"
 #include "base/log.h"
 
-static sigset_t passed_on(void)
+static sigset_t keeper_passed_on(void)
 {
 	sigset_t set;
 
@@ -29,7 +29,7 @@ static sigset_t passed_on(void)
 }
 
 /* Ends like the child, which ended without a message: it sends one only if a thread hangs. */
-static _Noreturn void end_like(pid_t child)
+static _Noreturn void keeper_end_like(pid_t child)
 {
 	int status;
 
@@ -43,7 +43,7 @@ static _Noreturn void end_like(pid_t child)
 	_exit(128 + WTERMSIG(status));
 }
 
-static void pass_on(int signals, pid_t child)
+static void keeper_pass_on(int signals, pid_t child)
 {
 	struct signalfd_siginfo s;
 
@@ -65,19 +65,19 @@ static _Noreturn void keeper_keep(pid_t child, int word, int signals)
 	prctl(PR_SET_DUMPABLE, 0);
 	for (;;) {
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			end_like(child);
+			keeper_end_like(child);
 		if (p[1].revents)
-			pass_on(signals, child);
+			keeper_pass_on(signals, child);
 		if (p[0].revents & POLLIN && read(word, &status, 1) == 1)
 			_exit(status);
 		if (p[0].revents & (POLLIN | POLLHUP))
-			end_like(child);
+			keeper_end_like(child);
 	}
 }
 
 int keeper__begin(void)
 {
-	sigset_t set = passed_on(), before;
+	sigset_t set = keeper_passed_on(), before;
 	pid_t parent = getpid(), child;
 	int word[2], signals;
 
@@ -115,7 +115,7 @@ bool keeper__detach(struct capture *capture)
 	return detached;
 }
 
-static bool is_alone(void)
+static bool keeper_is_alone(void)
 {
 	DIR *threads = opendir("/proc/self/task");
 	size_t cnt = 0;
@@ -132,7 +132,7 @@ void keeper__end(int fd, int status, bool goes_on)
 	unsigned char byte = (unsigned char)status;
 	int null;
 
-	if (fd < 0 || (!goes_on && is_alone()))
+	if (fd < 0 || (!goes_on && keeper_is_alone()))
 		return;
 	if (goes_on)
 		prctl(PR_SET_PDEATHSIG, 0);

@@ -29,7 +29,7 @@ struct pipes {
 	int go[2], exec[2];
 };
 
-static bool env_id(const char *name, unsigned *id)
+static bool launch_env_id(const char *name, unsigned *id)
 {
 	const char *s = getenv(name);
 	uint64_t v;
@@ -45,7 +45,7 @@ struct caller caller__get(void)
 	struct caller c = { .uid = getuid(), .gid = getgid() };
 	unsigned uid, gid;
 
-	if (geteuid() == 0 && env_id("SUDO_UID", &uid) && env_id("SUDO_GID", &gid))
+	if (geteuid() == 0 && launch_env_id("SUDO_UID", &uid) && launch_env_id("SUDO_GID", &gid))
 		c = (struct caller){ uid, gid, true };
 	return c;
 }

@@ -87,7 +87,7 @@ static void collector_drain(void *arg)
  */
 
 /* Collects the streams of both kinds of rings in one array, for merge__drain(). */
-static int collect_streams(struct collector *c)
+static int main_collect_streams(struct collector *c)
 {
 	struct streams *all = &c->streams;
 	struct stream *const *bpf, *const *sideband;
@@ -102,7 +102,7 @@ static int collect_streams(struct collector *c)
 	return 0;
 }
 
-static int watch_all(struct collector *c)
+static int main_watch_all(struct collector *c)
 {
 	struct wakeups *w = &c->wakeups;
 	int err = wakeups__init(w);
@@ -120,7 +120,7 @@ static int watch_all(struct collector *c)
 	return err;
 }
 
-static void runtime_found(uint64_t ino, const struct capture_runtime *where, void *arg)
+static void main_runtime_found(uint64_t ino, const struct capture_runtime *where, void *arg)
 {
 	struct collector *c = arg;
 	int err = capture__set_runtime(c->capture, ino, where);
@@ -132,13 +132,13 @@ static void runtime_found(uint64_t ino, const struct capture_runtime *where, voi
 
 /* Finds the runtimes of running processes. Threads that are off the CPU when the recording begins
  * may not be seen again, so their runtimes must be known by then. */
-static int open_runtimes(struct collector *c)
+static int main_open_runtimes(struct collector *c)
 {
 	if (!c->options.runtimes)
 		return 0;
 	c->runtimes = runtimes__new(&(struct runtimes_options){ .jobs = c->census.jobs,
 								.wanted = c->options.runtimes,
-								.found = runtime_found,
+								.found = main_runtime_found,
 								.arg = c });
 	if (!c->runtimes)
 		return -errno;
@@ -146,7 +146,7 @@ static int open_runtimes(struct collector *c)
 	return 0;
 }
 
-static int open_governor(struct collector *c)
+static int main_open_governor(struct collector *c)
 {
 	const struct collector_options *o = &c->options;
 
@@ -178,7 +178,7 @@ static int collector_load(struct collector *c)
 }
 
 /* Makes the session, and what watches it. */
-static int open_session(struct collector *c)
+static int main_open_session(struct collector *c)
 {
 	const struct collector_options *o = &c->options;
 
@@ -224,7 +224,7 @@ static int collector_fork(struct collector *c, const struct caller *caller)
 }
 
 /* Opens the sources of records, and loads the BPF programs. */
-static int open_sources(struct collector *c)
+static int main_open_sources(struct collector *c)
 {
 	int err;
 
@@ -241,17 +241,17 @@ static int open_sources(struct collector *c)
 }
 
 /* Opens what turns records into rows. */
-static int open_consumers(struct collector *c)
+static int main_open_consumers(struct collector *c)
 {
-	int err = open_runtimes(c);
+	int err = main_open_runtimes(c);
 
 	if (!err)
-		err = open_session(c);
+		err = main_open_session(c);
 	if (!err)
-		err = open_governor(c);
+		err = main_open_governor(c);
 	if (!err)
-		err = collect_streams(c);
-	return err ? err : watch_all(c);
+		err = main_collect_streams(c);
+	return err ? err : main_watch_all(c);
 }
 
 /* Forks first, because the other processes must not inherit what is opened later. */
@@ -270,7 +270,7 @@ static int collector_prepare(struct collector *c)
 	privileges__check();
 	openfiles__raise();
 	priority__punctual();
-	err = open_sources(c);
+	err = main_open_sources(c);
 	if (err)
 		return err;
 	o->recording.owner_uid = caller.uid;
@@ -279,7 +279,7 @@ static int collector_prepare(struct collector *c)
 	if (!c->recording)
 		return -errno;
 	privileges__limit(o);
-	return open_consumers(c);
+	return main_open_consumers(c);
 }
 
 /* ---- run ----------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ static int collector_begin(struct collector *c)
 }
 
 /* Returns the time until the rings must be read, or the service manager notified. */
-static uint64_t left_ns(const struct collector *c)
+static uint64_t main_left_ns(const struct collector *c)
 {
 	uint64_t now_ns = monotonic__ns(), end_ns = c->begin_ns + c->options.duration_ns;
 	uint64_t left_ns = session__backlog(c->session) ? 0 : c->options.poll_ns;
@@ -344,9 +344,9 @@ static void collector_obey(struct collector *c, unsigned signals)
 		recording__trigger(c->recording);
 }
 
-static void wait_for_events(struct collector *c)
+static void main_wait_for_events(struct collector *c)
 {
-	unsigned why = wakeups__wait(&c->wakeups, left_ns(c));
+	unsigned why = wakeups__wait(&c->wakeups, main_left_ns(c));
 
 	if (why & WAKEUP_RING)
 		capture__woken(c->capture);
@@ -356,7 +356,7 @@ static void wait_for_events(struct collector *c)
 
 /* Returns true if no process is left that can be recorded: those of --pid and their descendants. A
  * filter by name can match a new process at any time. */
-static bool is_deserted(const struct collector *c)
+static bool main_is_deserted(const struct collector *c)
 {
 	const struct capture_filter *f = &c->options.capture.filter;
 
@@ -370,7 +370,7 @@ static bool collector_over(struct collector *c)
 {
 	if (c->err || c->interrupted)
 		return true;
-	if ((c->options.command && launch__ended(&c->launch)) || is_deserted(c))
+	if ((c->options.command && launch__ended(&c->launch)) || main_is_deserted(c))
 		return true;
 	return c->options.duration_ns && monotonic__ns() >= c->begin_ns + c->options.duration_ns;
 }
@@ -389,7 +389,7 @@ static void collector_bill(struct collector *c)
 static void collector_record(struct collector *c)
 {
 	while (!collector_over(c)) {
-		wait_for_events(c);
+		main_wait_for_events(c);
 		collector_drain(c);
 		memory__tick(c->memory, monotonic__ns());
 		statusfile__tick(c->statusfile, monotonic__ns());

@@ -100,7 +100,7 @@ static void trim_start(struct memory *m, uint64_t now_ns)
 }
 
 /* Returns the anonymous memory in RAM. The rings are shared memory. */
-static size_t anonymous_sz(const struct memory *m)
+static size_t memory_anonymous_sz(const struct memory *m)
 {
 	unsigned long resident, shared;
 	char text[128];
@@ -142,7 +142,7 @@ void memory__tick(struct memory *m, uint64_t now_ns)
 	if (!m || now_ns - m->looked_ns < LOOK_NS)
 		return;
 	m->looked_ns = now_ns;
-	m->stats.anonymous_sz = anonymous_sz(m);
+	m->stats.anonymous_sz = memory_anonymous_sz(m);
 	if (now_ns - m->swept_ns >= SWEEP_NS) {
 		m->swept_ns = now_ns;
 		runtimes__sweep(m->owners.runtimes);

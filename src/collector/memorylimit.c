@@ -31,7 +31,7 @@ static size_t memorylimit_read_limit(const char *folder, const char *file)
 	return limit;
 }
 
-static size_t lowest_above(const struct hierarchy *h, const char *cgroup)
+static size_t memorylimit_lowest_above(const struct hierarchy *h, const char *cgroup)
 {
 	char folder[PATH_MAX];
 	size_t lowest = SIZE_MAX, root_sz = strlen(h->root);
@@ -62,7 +62,7 @@ static size_t memorylimit_of_line(char *line)
 	path[strcspn(path, "\n")] = '\0';
 	for (size_t i = 0; i < sizeof(hierarchies) / sizeof(*hierarchies); i++)
 		if (strcmp(controllers, hierarchies[i].controllers) == 0)
-			lowest = lowest_above(&hierarchies[i], path);
+			lowest = memorylimit_lowest_above(&hierarchies[i], path);
 	return lowest;
 }
 

@@ -27,7 +27,7 @@ static bool notify_set_address(struct notify *n, const char *name)
 	return true;
 }
 
-static uint64_t half_of_watchdog_ns(void)
+static uint64_t notify_half_of_watchdog_ns(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 	uint64_t v;
@@ -47,7 +47,7 @@ void notify__open(struct notify *n)
 	if (name && notify_set_address(n, name))
 		n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (n->fd >= 0)
-		n->watchdog_ns = half_of_watchdog_ns();
+		n->watchdog_ns = notify_half_of_watchdog_ns();
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");

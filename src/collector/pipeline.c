@@ -23,7 +23,7 @@ static void pipeline_add_row(struct session *s, const struct resolved_event *sl,
 
 /* Adds the row of a pending slice with present string IDs, because the batch or the thread's name
  * may have changed. */
-static void add_pending(struct session *s, struct thread *t)
+static void pipeline_add_pending(struct session *s, struct thread *t)
 {
 	rows__name(&s->rows, t, &t->pending->event);
 	pipeline_add_row(s, t->pending, t);
@@ -33,13 +33,13 @@ void pipeline__end_slice(struct session *s, struct thread *t)
 {
 	if (!t->pending)
 		return;
-	add_pending(s, t);
+	pipeline_add_pending(s, t);
 	free(t->pending);
 	t->pending = NULL;
 }
 
 /* Adds the row of a slice. If a minimum is set, the slice waits until its thread runs again. */
-static void add_slice(struct session *s, struct thread *t, struct resolved_event *sl)
+static void pipeline_add_slice(struct session *s, struct thread *t, struct resolved_event *sl)
 {
 	bool last = sl->event.state == EVENT_STATE_DEAD;
 
@@ -48,7 +48,7 @@ static void add_slice(struct session *s, struct thread *t, struct resolved_event
 		return;
 	}
 	if (t->pending && !slice__join(sl, t->pending, s->join_min_ns)) {
-		add_pending(s, t);
+		pipeline_add_pending(s, t);
 		rows__name(&s->rows, t, &sl->event);
 	}
 	if (!t->pending && !last)
@@ -69,7 +69,8 @@ void pipeline__loss(struct session *s, const struct capture_loss *l)
 		s->err = -ENOMEM;
 }
 
-static void lose_one(struct session *s, const struct resolved_event *sl, const char *reason)
+static void pipeline_lose_one(struct session *s, const struct resolved_event *sl,
+			      const char *reason)
 {
 	pipeline__loss(s, &(struct capture_loss){ .probe = event_kind__probe(sl->event.kind),
 						  .reason = reason,
@@ -106,7 +107,7 @@ void pipeline__close(struct session *s, const struct event *e)
 }
 
 /* Returns true if everything that the row needs, except the user stack, is known. */
-static bool row_is_ready(const struct session *s, const struct deferred_entry *in)
+static bool pipeline_row_is_ready(const struct session *s, const struct deferred_entry *in)
 {
 	return (!in->event->kstack_sz || kernel_names__ready(s->kernel)) &&
 	       (!in->process || process__named(in->process));
@@ -125,7 +126,7 @@ struct work {
 };
 
 /* Returns false if a needed file is being read. */
-static bool walk_stack(struct session *s, struct work *w)
+static bool pipeline_walk_stack(struct session *s, struct work *w)
 {
 	struct process *p = w->in->process;
 
@@ -134,11 +135,11 @@ static bool walk_stack(struct session *s, struct work *w)
 		if (!w->trace)
 			return false;
 	}
-	return w->last || row_is_ready(s, w->in);
+	return w->last || pipeline_row_is_ready(s, w->in);
 }
 
 /* Returns false if the stack's id needs a symbol table that is being read. */
-static bool identify_stack(struct session *s, struct work *w)
+static bool pipeline_identify_stack(struct session *s, struct work *w)
 {
 	const struct event *e = w->in->event;
 	const struct stack_owner owner = { e->tgid, e->time_ns, w->last };
@@ -154,7 +155,7 @@ static bool identify_stack(struct session *s, struct work *w)
 }
 
 /* Returns false if out of memory. */
-static bool name_thread(struct session *s, struct work *w)
+static bool pipeline_name_thread(struct session *s, struct work *w)
 {
 	w->thread = threads__get(&s->threads, w->in->event->tid);
 	if (w->thread)
@@ -181,19 +182,19 @@ static void pipeline_resolve(struct session *s, struct work *w)
 }
 
 /* Adds the row, or parks it: an operation until its end, a slice until the thread's next one. */
-static void emit_or_park(struct session *s, struct work *w)
+static void pipeline_emit_or_park(struct session *s, struct work *w)
 {
 	struct resolved_event given_up;
 	const char *reason;
 
 	if (!(w->row.event.flags & EVENT_F_OPEN)) {
-		add_slice(s, w->thread, &w->row);
+		pipeline_add_slice(s, w->thread, &w->row);
 		return;
 	}
 	rows__name_span(&s->rows, &w->row);
 	reason = open_ops__open(s->joins, &w->row, &w->thread->build_id, &given_up);
 	if (reason)
-		lose_one(s, &given_up, reason);
+		pipeline_lose_one(s, &given_up, reason);
 }
 
 bool pipeline__take(const struct deferred_entry *in, bool last, void *arg)
@@ -209,12 +210,12 @@ bool pipeline__take(const struct deferred_entry *in, bool last, void *arg)
 	w.in = in;
 	w.last = last;
 	w.trace = NULL;
-	if (!walk_stack(s, &w) || !identify_stack(s, &w))
+	if (!pipeline_walk_stack(s, &w) || !pipeline_identify_stack(s, &w))
 		return false;
-	if (!name_thread(s, &w))
+	if (!pipeline_name_thread(s, &w))
 		return true;
 	pipeline_resolve(s, &w);
-	emit_or_park(s, &w);
+	pipeline_emit_or_park(s, &w);
 	return true;
 }
 
@@ -225,7 +226,7 @@ bool pipeline__take(const struct deferred_entry *in, bool last, void *arg)
  * its queue. The events of a thread stay in order; the end of an operation comes after its begin,
  * and the next operation of that name after both. The thread that the end interrupts is unrelated
  * to it. */
-static bool is_behind(const struct session *s, const struct event *e, uint32_t *tgid)
+static bool pipeline_is_behind(const struct session *s, const struct event *e, uint32_t *tgid)
 {
 	bool joined = e->flags & (EVENT_F_OPEN | EVENT_F_CLOSE);
 
@@ -244,7 +245,7 @@ static void pipeline_sample(struct session *s, const struct event *e, struct pro
 	if (e->kind >= EVENT_KIND_CNT || e->state >= EVENT_STATE_CNT ||
 	    e->detail_sz > EVENT_DETAIL_MAX)
 		return;
-	behind = is_behind(s, e, &in.tgid);
+	behind = pipeline_is_behind(s, e, &in.tgid);
 	if (!behind && pipeline__take(&in, false, s))
 		return;
 	walker__defer(s->walker, process, e);

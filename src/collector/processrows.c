@@ -55,21 +55,22 @@ struct process_rows *process_rows__new(struct recording *recording,
 /* ---- what is kept of a process ------------------------------------------------------------------
  */
 
-static size_t texts_of(const struct process_facts *f)
+static size_t processrows_texts_of(const struct process_facts *f)
 {
 	return f ? f->executable_sz + f->command_line_sz : 0;
 }
 
-static void set_facts(struct process_rows *p, struct seen_process *s, struct process_facts *f)
+static void processrows_set_facts(struct process_rows *p, struct seen_process *s,
+				  struct process_facts *f)
 {
-	p->texts_sz += texts_of(f) - texts_of(s->facts);
+	p->texts_sz += processrows_texts_of(f) - processrows_texts_of(s->facts);
 	free(s->facts);
 	s->facts = f;
 }
 
-static void seen_drop(struct process_rows *p, struct seen_process *s)
+static void processrows_seen_drop(struct process_rows *p, struct seen_process *s)
 {
-	set_facts(p, s, NULL);
+	processrows_set_facts(p, s, NULL);
 	HASH_DEL(p->by_tgid, s);
 	free(s);
 }
@@ -79,7 +80,7 @@ void process_rows__forget(struct process_rows *p)
 	struct seen_process *s, *next;
 
 	HASH_ITER (hh, p->by_tgid, s, next)
-		seen_drop(p, s);
+		processrows_seen_drop(p, s);
 }
 
 void process_rows__free(struct process_rows *p)
@@ -91,7 +92,7 @@ void process_rows__free(struct process_rows *p)
 	free(p);
 }
 
-static struct seen_process *seen_find(const struct process_rows *p, uint32_t tgid)
+static struct seen_process *processrows_seen_find(const struct process_rows *p, uint32_t tgid)
 {
 	struct seen_process *s;
 
@@ -100,9 +101,9 @@ static struct seen_process *seen_find(const struct process_rows *p, uint32_t tgi
 }
 
 /* Returns NULL if out of memory. */
-static struct seen_process *seen_get(struct process_rows *p, uint32_t tgid)
+static struct seen_process *processrows_seen_get(struct process_rows *p, uint32_t tgid)
 {
-	struct seen_process *s = seen_find(p, tgid);
+	struct seen_process *s = processrows_seen_find(p, tgid);
 
 	if (s || !(s = calloc(1, sizeof(*s))))
 		return s;
@@ -146,7 +147,7 @@ static void processrows_read_facts(struct process_rows *p, struct seen_process *
 		return;
 	}
 	s->start = f->known ? processrows_start_of(p, s, f) : 0;
-	set_facts(p, s, f);
+	processrows_set_facts(p, s, f);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ void process_rows__see(struct process_rows *p, const struct process_row *seen)
 
 	if (seen->tgid <= 0)
 		return;
-	s = seen_get(p, (uint32_t)seen->tgid);
+	s = processrows_seen_get(p, (uint32_t)seen->tgid);
 	if (!s)
 		return;
 	s->last_seen = generation;
@@ -198,7 +199,7 @@ void process_rows__see(struct process_rows *p, const struct process_row *seen)
 
 void process_rows__exec(struct process_rows *p, uint32_t tgid)
 {
-	struct seen_process *s = seen_find(p, tgid);
+	struct seen_process *s = processrows_seen_find(p, tgid);
 
 	if (s)
 		s->generation = s->reads_at = s->wait = 0;
@@ -206,10 +207,10 @@ void process_rows__exec(struct process_rows *p, uint32_t tgid)
 
 void process_rows__fork(struct process_rows *p, uint32_t tgid)
 {
-	struct seen_process *s = seen_find(p, tgid);
+	struct seen_process *s = processrows_seen_find(p, tgid);
 
 	if (s)
-		seen_drop(p, s);
+		processrows_seen_drop(p, s);
 }
 
 void process_rows__sweep(struct process_rows *p)
@@ -219,5 +220,5 @@ void process_rows__sweep(struct process_rows *p)
 
 	HASH_ITER (hh, p->by_tgid, s, next)
 		if (s->last_seen + 1 < generation)
-			seen_drop(p, s);
+			processrows_seen_drop(p, s);
 }

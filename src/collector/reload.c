@@ -15,7 +15,7 @@ static bool reload_apply_keep(const struct reload *r, struct collector_options *
 	return true;
 }
 
-static bool apply_max_memory(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_max_memory(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->max_memory_sz = fresh->max_memory_sz;
 	memory__set_max(r->memory, fresh->max_memory_sz);
@@ -23,7 +23,7 @@ static bool apply_max_memory(const struct reload *r, struct collector_options *f
 }
 
 /* The programs can only thin if they were loaded for that. */
-static bool apply_budget(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_budget(const struct reload *r, struct collector_options *fresh)
 {
 	if (!r->governor || !fresh->budget_percent)
 		return false;
@@ -32,26 +32,26 @@ static bool apply_budget(const struct reload *r, struct collector_options *fresh
 	return true;
 }
 
-static bool apply_poll(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_poll(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->poll_ns = fresh->poll_ns;
 	return true;
 }
 
-static bool apply_bill(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_bill(const struct reload *r, struct collector_options *fresh)
 {
 	r->options->bill_ns = fresh->bill_ns;
 	return true;
 }
 
-static bool apply_metrics(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_metrics(const struct reload *r, struct collector_options *fresh)
 {
 	metrics__free(*r->metrics);
 	*r->metrics = metrics__new(fresh->metrics_path, &r->metrics_sources);
 	return true;
 }
 
-static bool apply_conditions(const struct reload *r, struct collector_options *fresh)
+static bool reload_apply_conditions(const struct reload *r, struct collector_options *fresh)
 {
 	struct collector_options *o = r->options;
 	struct condition *old = o->conditions;
@@ -73,10 +73,10 @@ static const struct live_option {
 	/* Returns false if this change needs a restart. May move members out of `fresh`. */
 	bool (*apply)(const struct reload *, struct collector_options *fresh);
 } live_options[] = {
-	{ KEY_KEEP, reload_apply_keep }, { KEY_MAX_MEMORY, apply_max_memory },
-	{ KEY_BUDGET, apply_budget },	 { KEY_POLL, apply_poll },
-	{ KEY_BILL, apply_bill },	 { KEY_METRICS, apply_metrics },
-	{ KEY_WHEN, apply_conditions },
+	{ KEY_KEEP, reload_apply_keep },       { KEY_MAX_MEMORY, reload_apply_max_memory },
+	{ KEY_BUDGET, reload_apply_budget },   { KEY_POLL, reload_apply_poll },
+	{ KEY_BILL, reload_apply_bill },       { KEY_METRICS, reload_apply_metrics },
+	{ KEY_WHEN, reload_apply_conditions },
 };
 
 static const struct live_option *live_option__find(int key)
@@ -92,7 +92,8 @@ static const struct live_option *live_option__find(int key)
 
 /* Returns the next value of the option at *i or behind it, and moves *i behind it. NULL: there is
  * none. */
-static const struct given_option *given_next(const struct given_options *g, int key, size_t *i)
+static const struct given_option *reload_given_next(const struct given_options *g, int key,
+						    size_t *i)
 {
 	while (*i < g->cnt)
 		if (g->v[(*i)++].key == key)
@@ -100,29 +101,30 @@ static const struct given_option *given_next(const struct given_options *g, int 
 	return NULL;
 }
 
-static bool given_equal(const struct given_option *a, const struct given_option *b)
+static bool reload_given_equal(const struct given_option *a, const struct given_option *b)
 {
 	if (!a || !b)
 		return a == b;
 	return a->value && b->value ? strcmp(a->value, b->value) == 0 : a->value == b->value;
 }
 
-static bool given_is_same(const struct given_options *a, const struct given_options *b, int key)
+static bool reload_given_is_same(const struct given_options *a, const struct given_options *b,
+				 int key)
 {
 	const struct given_option *x, *y;
 	size_t i = 0, j = 0;
 
 	do {
-		x = given_next(a, key, &i);
-		y = given_next(b, key, &j);
-		if (!given_equal(x, y))
+		x = reload_given_next(a, key, &i);
+		y = reload_given_next(b, key, &j);
+		if (!reload_given_equal(x, y))
 			return false;
 	} while (x);
 	return true;
 }
 
 /* Makes the next comparison start from what is in force. */
-static void given_take(struct given_options *into, struct given_options *from, int key)
+static void reload_given_take(struct given_options *into, struct given_options *from, int key)
 {
 	struct given_options both = { 0 };
 
@@ -143,7 +145,7 @@ static void given_take(struct given_options *into, struct given_options *from, i
 	*into = both;
 }
 
-static void name_option(struct buf *names, const struct argp_option *o)
+static void reload_name_option(struct buf *names, const struct argp_option *o)
 {
 	buf__printf(names, "%s--%s", names->sz ? ", " : "", o->name);
 }
@@ -158,14 +160,14 @@ static void reload_option(const struct reload *r, struct collector_options *fres
 	const struct live_option *live = live_option__find(o->key);
 	struct given_options *now = &r->options->given;
 
-	if (given_is_same(now, &fresh->given, o->key))
+	if (reload_given_is_same(now, &fresh->given, o->key))
 		return;
 	if (!live || !live->apply(r, fresh)) {
-		name_option(&result->refused, o);
+		reload_name_option(&result->refused, o);
 		return;
 	}
-	given_take(now, &fresh->given, o->key);
-	name_option(&result->applied, o);
+	reload_given_take(now, &fresh->given, o->key);
+	reload_name_option(&result->applied, o);
 }
 
 /* Answers the request, with --quiet too: the service's log is the only place where to see it. */

@@ -38,7 +38,7 @@ void rows__free(struct rows *r)
 /* ---- a thread's strings -------------------------------------------------------------------------
  */
 
-static uint32_t comm_id(struct rows *r, const char comm[EVENT_COMM_SZ])
+static uint32_t rows_comm_id(struct rows *r, const char comm[EVENT_COMM_SZ])
 {
 	return recording__string(r->recording, comm, strnlen(comm, EVENT_COMM_SZ));
 }
@@ -50,7 +50,7 @@ static uint32_t rows_cgroup_id(struct rows *r, uint64_t id)
 	return path ? recording__string(r->recording, path, strlen(path)) : 0;
 }
 
-static uint32_t container_id(struct rows *r, uint64_t cgroup)
+static uint32_t rows_container_id(struct rows *r, uint64_t cgroup)
 {
 	const char *path = cgroup ? cgroups__path(r->cgroups, cgroup) : NULL;
 	const char *name = path ? container_names__find(r->containers, path) : NULL;
@@ -60,13 +60,14 @@ static uint32_t container_id(struct rows *r, uint64_t cgroup)
 
 static void rows_see_process(struct rows *r, const struct thread *t, const struct event *e)
 {
-	process_rows__see(r->processes, &(struct process_row){
-						.timestamp = clock__unix_ns(&r->clock, e->time_ns),
-						.tgid = (int32_t)e->tgid,
-						.cgroup = t->cgroup_str_id,
-						.container_name = container_id(r, t->cgroup_id),
-						.host = r->labels.host,
-					});
+	process_rows__see(r->processes,
+			  &(struct process_row){
+				  .timestamp = clock__unix_ns(&r->clock, e->time_ns),
+				  .tgid = (int32_t)e->tgid,
+				  .cgroup = t->cgroup_str_id,
+				  .container_name = rows_container_id(r, t->cgroup_id),
+				  .host = r->labels.host,
+			  });
 }
 
 void rows__name(struct rows *r, struct thread *t, const struct event *e)
@@ -78,11 +79,11 @@ void rows__name(struct rows *r, struct thread *t, const struct event *e)
 
 	if (all || memcmp(t->comm, e->comm, sizeof(t->comm)) != 0) {
 		memcpy(t->comm, e->comm, sizeof(t->comm));
-		t->comm_id = comm_id(r, t->comm);
+		t->comm_id = rows_comm_id(r, t->comm);
 	}
 	if (all || memcmp(t->name, e->thread, sizeof(t->name)) != 0) {
 		memcpy(t->name, e->thread, sizeof(t->name));
-		t->name_id = comm_id(r, t->name);
+		t->name_id = rows_comm_id(r, t->name);
 	}
 	if (all || t->cgroup_id != e->cgroup_id) {
 		t->cgroup_id = e->cgroup_id;
@@ -131,12 +132,12 @@ void rows__forget(struct rows *r)
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static int64_t at_most_int64(uint64_t v)
+static int64_t rows_at_most_int64(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static uint32_t reason_id(struct rows *r, uint16_t reason)
+static uint32_t rows_reason_id(struct rows *r, uint16_t reason)
 {
 	const char *name = event_reason__name(reason);
 
@@ -152,7 +153,7 @@ void rows__name_span(struct rows *r, const struct resolved_event *sl)
 		span_names__add(r->span_names, sl->event.span_id, text);
 }
 
-static uint32_t span_name_id(struct rows *r, const struct event *e)
+static uint32_t rows_span_name_id(struct rows *r, const struct event *e)
 {
 	const char *text = r->probes ? span_names__find(r->span_names, e->span_id) : NULL;
 
@@ -165,15 +166,15 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 	const struct event *e = &sl->event;
 	struct row row = {
 		.timestamp = clock__unix_ns(&r->clock, e->time_ns),
-		.duration = at_most_int64(e->duration_ns),
+		.duration = rows_at_most_int64(e->duration_ns),
 		.span_id = e->span_id,
 		.parent_id = e->parent_id,
 		.id = e->id,
-		.amount = at_most_int64(e->amount),
+		.amount = rows_at_most_int64(e->amount),
 		.ustack_id = sl->ustack_id,
 		.kstack_id = sl->kstack_id,
-		.runnable = at_most_int64(e->runnable_ns),
-		.gaps = at_most_int64(sl->gaps_ns),
+		.runnable = rows_at_most_int64(e->runnable_ns),
+		.gaps = rows_at_most_int64(sl->gaps_ns),
 		.cpu = e->cpu,
 		.tgid = (int32_t)e->tgid,
 		.pid = (int32_t)e->tid,
@@ -183,8 +184,8 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 		.command = t->comm_id,
 		.thread = t->name_id,
 		.buildid = t->build_id_id,
-		.trace_name = span_name_id(r, e),
-		.reason = reason_id(r, e->reason),
+		.trace_name = rows_span_name_id(r, e),
+		.reason = rows_reason_id(r, e->reason),
 		.unwind = sl->ustack_id ? r->labels.unwinds[sl->unwind] : 0,
 		.state = r->labels.states[e->state],
 		.cgroup = t->cgroup_str_id,
@@ -217,7 +218,7 @@ int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_n
 		.timestamp = clock__unix_ns(&r->clock, to_ns),
 		.duration = (int64_t)(to_ns - from_ns),
 		.cpu = (int32_t)l->cpu,
-		.amount = at_most_int64(l->cnt),
+		.amount = rows_at_most_int64(l->cnt),
 	};
 
 	labels__refresh(&r->labels, r->recording);

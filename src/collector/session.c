@@ -26,7 +26,7 @@
 #define DEFERRED_SZ   ((size_t)64 << 20) /* at most; a quarter of --max-memory */
 #define DEFERRED_EACH 4			 /* a process has a quarter of it */
 
-static struct deferred *deferred_for(const struct collector_options *o)
+static struct deferred *session_deferred_for(const struct collector_options *o)
 {
 	size_t max_sz = o->max_memory_sz / 4 < DEFERRED_SZ ? o->max_memory_sz / 4 : DEFERRED_SZ;
 
@@ -49,7 +49,7 @@ struct session *session__new(const struct collector_options *o, struct recording
 	s->processes = census->processes;
 	s->joins = open_ops__new();
 	s->carry = carry__new();
-	s->deferred = deferred_for(o);
+	s->deferred = session_deferred_for(o);
 	s->jit = jit__new(
 		&(struct jit_places){ .proc = "/proc", .workers = jobs__workers(s->jobs) });
 	if (s->jit)
@@ -97,7 +97,7 @@ void session__set_probes(struct session *s, const struct any_probes *any)
 /* ---- records ------------------------------------------------------------------------------------
  */
 
-static void on_thread_exit(struct session *s, const struct record *r)
+static void session_on_thread_exit(struct session *s, const struct record *r)
 {
 	struct thread *t = threads__find(&s->threads, r->tid);
 
@@ -106,7 +106,7 @@ static void on_thread_exit(struct session *s, const struct record *r)
 }
 
 /* Reads all mappings again, because some may have been missed. */
-static void on_sideband_lost(struct session *s, const struct record *r)
+static void session_on_sideband_lost(struct session *s, const struct record *r)
 {
 	uint64_t now_ns = monotonic__ns();
 
@@ -122,7 +122,7 @@ static void on_sideband_lost(struct session *s, const struct record *r)
 }
 
 /* A thread that runs another program has the id of its process. */
-static void on_new_program(struct session *s, const struct record *r)
+static void session_on_new_program(struct session *s, const struct record *r)
 {
 	if (r->type == RECORD_FORK && r->tgid != r->fork.parent_tgid)
 		rows__fork(&s->rows, threads__find(&s->threads, r->tgid), r->tgid);
@@ -137,12 +137,12 @@ void session__records(const struct record *r, size_t cnt, void *arg)
 	if (r->type == RECORD_SAMPLE)
 		pipeline__samples(s, r, cnt);
 	else if (r->type == RECORD_LOST)
-		on_sideband_lost(s, r);
+		session_on_sideband_lost(s, r);
 	else
 		process_table__apply(s->processes, r);
-	on_new_program(s, r);
+	session_on_new_program(s, r);
 	if (r->type == RECORD_EXIT)
-		on_thread_exit(s, r);
+		session_on_thread_exit(s, r);
 }
 
 /* ---- losses, batches ----------------------------------------------------------------------------
@@ -159,24 +159,24 @@ void session__rate(struct session *s, const struct rate_change *rate)
 		s->err = -ENOMEM;
 }
 
-static bool carry_stacks(struct session *s, const struct resolved_event *sl)
+static bool session_carry_stacks(struct session *s, const struct resolved_event *sl)
 {
 	return carry__save(s->carry, s->recording, sl->ustack_id) &&
 	       carry__save(s->carry, s->recording, sl->kstack_id);
 }
 
-static void carry_open(const struct resolved_event *sl, void *arg)
+static void session_carry_open(const struct resolved_event *sl, void *arg)
 {
-	carry_stacks(arg, sl);
+	session_carry_stacks(arg, sl);
 }
 
 /* Carries the stacks of pending slices and operations into the next batch. If a stack cannot be
  * carried, its slices end here. */
-static void carry_pending(struct session *s)
+static void session_carry_pending(struct session *s)
 {
-	open_ops__each(s->joins, carry_open, s);
+	open_ops__each(s->joins, session_carry_open, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next) {
-		if (t->pending && !carry_stacks(s, t->pending))
+		if (t->pending && !session_carry_stacks(s, t->pending))
 			pipeline__end_slice(s, t);
 	}
 }
@@ -199,7 +199,7 @@ static bool session_may_close(struct session *s, uint64_t now_ns)
 	return true;
 }
 
-static int out_of_memory(struct session *s)
+static int session_out_of_memory(struct session *s)
 {
 	if (!s->said)
 		log__error("out of memory: the recording ends here");
@@ -241,9 +241,9 @@ int session__tick(struct session *s, uint64_t now_ns)
 	if (!s->err)
 		s->err = stacks__err(s->stacks);
 	if (s->err)
-		return out_of_memory(s);
+		return session_out_of_memory(s);
 	if (recording__due(s->recording, now_ns))
-		carry_pending(s);
+		session_carry_pending(s);
 	err = recording__tick(s->recording, now_ns);
 	if (generation != recording__generation(s->recording)) {
 		carry__restore(s->carry, s->recording);
@@ -263,7 +263,7 @@ bool session__backlog(const struct session *s)
 	return s->backlog;
 }
 
-static void end_unfinished(const struct resolved_event *sl, void *arg)
+static void session_end_unfinished(const struct resolved_event *sl, void *arg)
 {
 	struct session *s = arg;
 	const struct event end = { .time_ns = s->end_ns,
@@ -276,7 +276,7 @@ static void end_unfinished(const struct resolved_event *sl, void *arg)
 
 /* Waits for a limited time for files that are being read, and without a limit for the kernel's
  * symbols, which no user can delay. */
-static void end_waits(struct session *s)
+static void session_end_waits(struct session *s)
 {
 	uint64_t until_ns = monotonic__ns() + END_PATIENCE_NS;
 
@@ -295,8 +295,8 @@ void session__flush(struct session *s, uint64_t end_ns)
 	uint64_t now_ns;
 
 	s->end_ns = end_ns;
-	end_waits(s);
-	open_ops__each(s->joins, end_unfinished, s);
+	session_end_waits(s);
+	open_ops__each(s->joins, session_end_unfinished, s);
 	for (struct thread *t = s->threads.by_tid; t; t = t->hh.next)
 		pipeline__end_slice(s, t);
 	now_ns = monotonic__ns();

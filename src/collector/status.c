@@ -95,7 +95,7 @@ void status__tick(struct status *s, const struct session *session, const struct 
 }
 
 /* Prints "unwound: root 1234, truncated 12". */
-static void print_unwound(const struct session_stats *st)
+static void status_print_unwound(const struct session_stats *st)
 {
 	const char *separator = "  user stacks ended:";
 
@@ -120,7 +120,7 @@ static const struct {
 			 "helps" },
 };
 
-static void advise_walks(const struct session_stats *st)
+static void status_advise_walks(const struct session_stats *st)
 {
 	uint64_t all = session_stats__sum(st->user_stacks);
 
@@ -133,7 +133,7 @@ static void advise_walks(const struct session_stats *st)
 	}
 }
 
-static void say_walks(const struct session *session)
+static void status_say_walks(const struct session *session)
 {
 	const struct session_totals t = session__totals(session);
 	const struct unwinder_stats u = t.unwinder;
@@ -185,9 +185,9 @@ static void status_print_summary(const struct status *s, const struct session *s
 	fprintf(stderr, "%-12s %12s %14s %10s\n", "kind", "rows", "to the root", "lost");
 	for (size_t k = 0; k < EVENT_KIND_CNT; k++)
 		status_print_kind(st, k);
-	print_unwound(st);
-	advise_walks(st);
-	say_walks(session);
+	status_print_unwound(st);
+	status_advise_walks(st);
+	status_say_walks(session);
 	if (st->lost_sideband)
 		fprintf(stderr, "  lost notices of mappings and processes: %lu\n",
 			st->lost_sideband);
@@ -239,7 +239,7 @@ void status__summary(struct status *s, const struct session *session, const stru
 	status_warn(s, &t, r);
 }
 
-static void print_costs(const struct capture_cost *costs, size_t cnt, uint64_t ns)
+static void status_print_costs(const struct capture_cost *costs, size_t cnt, uint64_t ns)
 {
 	uint64_t runs = 0;
 
@@ -264,6 +264,6 @@ void status__bill(struct status *s, struct capture *c, uint64_t ns)
 	size_t cnt = 0;
 	struct capture_cost *costs = s->quiet ? NULL : capture__costs(c, &cnt);
 
-	print_costs(costs, cnt, ns);
+	status_print_costs(costs, cnt, ns);
 	free(costs);
 }

@@ -89,7 +89,7 @@ static void statusfile_print_memory(FILE *f, const struct statusfile_sources *fr
 		t->processes.processes, t->threads, t->processes.files, m.unused_sz, m.evicted_sz);
 }
 
-static void print_flight(FILE *f, const struct recording *r)
+static void statusfile_print_flight(FILE *f, const struct recording *r)
 {
 	struct recording_stats stats;
 
@@ -128,7 +128,7 @@ static void statusfile_print(struct statusfile *s, FILE *f, uint64_t now_ns)
 		tables->made, tables->cached, tables->indexed, tables->pending, tables->failed,
 		tables->bytes);
 	statusfile_print_memory(f, &s->from, &sum);
-	print_flight(f, s->from.recording);
+	statusfile_print_flight(f, s->from.recording);
 	fprintf(f, "  \"lost\": %lu,\n  \"own_cpu_percent\": %.2f\n}\n", sum.lost, cpu);
 	s->cpu_ns = cpu_ns;
 	s->shown_ns = now_ns;

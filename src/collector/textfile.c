@@ -44,7 +44,7 @@ struct textfile {
 	bool quiet;   /* or its failure has been reported */
 };
 
-static void say_unwritable(const struct textfile *t, const char *path, int err)
+static void textfile_say_unwritable(const struct textfile *t, const char *path, int err)
 {
 	log__warn("cannot write the %s %.200s: %s", t->options.what, path, strerror(err));
 }
@@ -131,7 +131,7 @@ static void writing__done(struct job *j)
 		log__warn("another collector (%d) writes the %s %s: this one writes %s", w->other,
 			  t->options.what, t->path, w->path);
 	if (w->err && !t->quiet)
-		say_unwritable(t, w->path, -w->err);
+		textfile_say_unwritable(t, w->path, -w->err);
 	str__copy(t->path, sizeof(t->path), w->path);
 	t->moved = w->moved;
 	t->written |= w->err == 0;

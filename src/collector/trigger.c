@@ -74,7 +74,7 @@ void trigger__watch(struct trigger *t, struct condition *conditions, size_t cnt,
 /* ---- reading /proc, in a job --------------------------------------------------------------------
  */
 
-static void use_read_cpus(struct machine_use *u)
+static void trigger_use_read_cpus(struct machine_use *u)
 {
 	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
 	FILE *f = fopen("/proc/stat", "re");
@@ -88,7 +88,7 @@ static void use_read_cpus(struct machine_use *u)
 		fclose(f);
 }
 
-static uint64_t process_memory_sz(uint64_t pid)
+static uint64_t trigger_process_memory_sz(uint64_t pid)
 {
 	uint64_t pages = 0;
 	char path[64];
@@ -103,7 +103,7 @@ static uint64_t process_memory_sz(uint64_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void use_read_memory(struct machine_use *u)
+static void trigger_use_read_memory(struct machine_use *u)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
@@ -112,7 +112,7 @@ static void use_read_memory(struct machine_use *u)
 		uint64_t pid, sz = 0;
 
 		if (parse__u64(entry->d_name, &pid) == 0)
-			sz = process_memory_sz(pid);
+			sz = trigger_process_memory_sz(pid);
 		if (sz > u->memory_sz) {
 			u->memory_sz = sz;
 			u->pid = pid;
@@ -126,9 +126,9 @@ static void trigger_work(struct job *job)
 {
 	struct trigger_job *j = (struct trigger_job *)(void *)job;
 
-	use_read_cpus(&j->use);
+	trigger_use_read_cpus(&j->use);
 	if (j->wants_memory)
-		use_read_memory(&j->use);
+		trigger_use_read_memory(&j->use);
 }
 
 /* ---- conditions ---------------------------------------------------------------------------------

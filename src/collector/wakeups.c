@@ -40,15 +40,15 @@ int wakeups__watch(struct wakeups *w, int fd, enum wakeup why)
 	return epoll_ctl(w->urgent_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-static int to_ms(uint64_t ns)
+static int wakeups_to_ms(uint64_t ns)
 {
 	return (int)((ns + 999999) / 1000000);
 }
 
-static unsigned wait_urgent(const struct wakeups *w, uint64_t ns)
+static unsigned wakeups_wait_urgent(const struct wakeups *w, uint64_t ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int cnt = epoll_wait(w->urgent_fd, events, EVENTS_MAX, to_ms(ns));
+	int cnt = epoll_wait(w->urgent_fd, events, EVENTS_MAX, wakeups_to_ms(ns));
 	unsigned why = 0;
 
 	for (int i = 0; i < cnt; i++)
@@ -59,30 +59,30 @@ static unsigned wait_urgent(const struct wakeups *w, uint64_t ns)
 static unsigned wakeups_wait_any(struct wakeups *w, uint64_t ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int cnt = epoll_wait(w->news_fd, events, EVENTS_MAX, to_ms(ns));
+	int cnt = epoll_wait(w->news_fd, events, EVENTS_MAX, wakeups_to_ms(ns));
 	bool urgent = false;
 
 	for (int i = 0; i < cnt; i++)
 		urgent |= events[i].data.fd == w->urgent_fd;
 	if (cnt > urgent)
 		w->served_ns = monotonic__ns();
-	return urgent ? wait_urgent(w, 0) : 0;
+	return urgent ? wakeups_wait_urgent(w, 0) : 0;
 }
 
 /* Waits while records of processes must not wake: up to NEWS_NS after the last time. */
-static unsigned wait_quietly(const struct wakeups *w, uint64_t ns)
+static unsigned wakeups_wait_quietly(const struct wakeups *w, uint64_t ns)
 {
 	uint64_t since_ns = monotonic__ns() - w->served_ns;
 
 	if (since_ns >= NEWS_NS)
 		return 0;
-	return wait_urgent(w, NEWS_NS - since_ns < ns ? NEWS_NS - since_ns : ns);
+	return wakeups_wait_urgent(w, NEWS_NS - since_ns < ns ? NEWS_NS - since_ns : ns);
 }
 
 unsigned wakeups__wait(struct wakeups *w, uint64_t ns)
 {
 	uint64_t from_ns = monotonic__ns(), took_ns;
-	unsigned why = wait_quietly(w, ns);
+	unsigned why = wakeups_wait_quietly(w, ns);
 
 	took_ns = monotonic__ns() - from_ns;
 	if (!why)

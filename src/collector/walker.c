@@ -27,7 +27,7 @@ struct walker {
 };
 
 /* Returns NULL if tables cannot be kept on disk; the recording goes on without them. */
-static struct table_cache *open_cache(const struct collector_options *o)
+static struct table_cache *walker_open_cache(const struct collector_options *o)
 {
 	struct table_cache *cache;
 
@@ -41,7 +41,7 @@ static struct table_cache *open_cache(const struct collector_options *o)
 	return cache;
 }
 
-static void set_managed(struct walker *w)
+static void walker_set_managed(struct walker *w)
 {
 	struct managed_code managed;
 
@@ -61,7 +61,7 @@ struct walker *walker__new(const struct walker_options *options)
 	w->runtimes = options->runtimes;
 	w->code_bits = machine__code_bits(&machine_native, getauxval(AT_EXECFN));
 	if (o->unwinder != UNWINDER_NAIVE)
-		w->cache = open_cache(o);
+		w->cache = walker_open_cache(o);
 	if (walk_policy__open(&w->policy,
 			      &(struct walk_options){ .naive = o->unwinder == UNWINDER_NAIVE,
 						      .stitch_sz = o->stitch ? STITCH_SZ : 0,
@@ -69,7 +69,7 @@ struct walker *walker__new(const struct walker_options *options)
 						      .jobs = options->jobs,
 						      .processes = options->processes,
 						      .jit = options->jit }) == 0) {
-		set_managed(w);
+		walker_set_managed(w);
 		return w;
 	}
 	walker__free(w);
@@ -120,8 +120,8 @@ static const struct walk_job *walker_walked(struct walker *w, const struct event
 }
 
 /* Functions are read at the same time as the files that the walk needs: they may go soon. */
-static const struct trace *await_files(struct walker *w, const struct process *p,
-				       const struct event *e)
+static const struct trace *walker_await_files(struct walker *w, const struct process *p,
+					      const struct event *e)
 {
 	if (w->runtimes)
 		runtimes__request(w->runtimes, p, e);
@@ -129,7 +129,7 @@ static const struct trace *await_files(struct walker *w, const struct process *p
 }
 
 /* Returns false if functions of an interpreted program are being read. */
-static bool merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
+static bool walker_merge_calls(struct walker *w, const struct runtimes_event *e, struct trace *t)
 {
 	return !w->runtimes || runtimes__merge(w->runtimes, e, t);
 }
@@ -148,7 +148,7 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	bool complete;
 
 	if (before && before->awaits)
-		return await_files(w, p, e);
+		return walker_await_files(w, p, e);
 	event__sample(e, &sample);
 	sample.code_bits = w->code_bits;
 	if (event__holes(e))
@@ -157,9 +157,9 @@ const struct trace *walker__walk(struct walker *w, struct process *p, const stru
 	if (walk.again)
 		w->ahead_cnt = 0; /* the others may have been walked with mappings that are gone */
 	if (!complete)
-		return await_files(w, walk.process, e);
-	if (!merge_calls(w, &(struct runtimes_event){ walk.process, e, &sample.stack, last },
-			 walk.trace))
+		return walker_await_files(w, walk.process, e);
+	if (!walker_merge_calls(w, &(struct runtimes_event){ walk.process, e, &sample.stack, last },
+				walk.trace))
 		return NULL;
 	return walk.trace;
 }

@@ -18,7 +18,7 @@ static int code_read_memory(const struct elf_file *f, uint64_t off, void *to, si
 	return 0;
 }
 
-static int read_fd(int fd, uint64_t off, void *to, size_t sz)
+static int code_read_fd(int fd, uint64_t off, void *to, size_t sz)
 {
 	uint8_t *at = to;
 
@@ -38,7 +38,7 @@ static int read_fd(int fd, uint64_t off, void *to, size_t sz)
 
 int elf_file__read(const struct elf_file *f, uint64_t off, void *to, size_t sz)
 {
-	return f->fd < 0 ? code_read_memory(f, off, to, sz) : read_fd(f->fd, off, to, sz);
+	return f->fd < 0 ? code_read_memory(f, off, to, sz) : code_read_fd(f->fd, off, to, sz);
 }
 
 int elf_file__read_now(const struct elf_file *f, uint64_t off, void *to, size_t sz)
@@ -75,8 +75,8 @@ struct elf_code elf_code__at(const struct elf_file *f, uint64_t vaddr)
 void elf_code__read(struct elf_code *t, int fd)
 {
 	t->has_before = t->before_off != UINT64_MAX &&
-			read_fd(fd, t->before_off, t->before, BEFORE_SZ) == 0;
-	t->has_at = t->at_off != UINT64_MAX && read_fd(fd, t->at_off, t->at, AT_SZ) == 0;
+			code_read_fd(fd, t->before_off, t->before, BEFORE_SZ) == 0;
+	t->has_at = t->at_off != UINT64_MAX && code_read_fd(fd, t->at_off, t->at, AT_SZ) == 0;
 }
 
 void elf_code__copy(struct elf_code *t, const struct elf_file *f)
@@ -105,7 +105,7 @@ bool elf_code__read_now(struct elf_code *t, const struct elf_file *f)
 
 /* Returns the size in bytes of the indirect call (FF /2) at `op`, from its ModRM and SIB bytes, or
  * 0 if it is another instruction. */
-static size_t indirect_call_sz(const uint8_t *op)
+static size_t code_indirect_call_sz(const uint8_t *op)
 {
 	unsigned mod = op[1] >> 6, rm = op[1] & 7;
 	bool sib = mod != 3 && rm == 4;
@@ -117,14 +117,14 @@ static size_t indirect_call_sz(const uint8_t *op)
 	return 2 + sib + (mod == 1);
 }
 
-static bool after_call_x86_64(const struct elf_code *t)
+static bool code_after_call_x86_64(const struct elf_code *t)
 {
 	if (!t->has_before)
 		return false;
 	if (t->before[2] == 0xe8) /* call rel32 */
 		return true;
 	for (size_t sz = 2; sz <= BEFORE_SZ; sz++)
-		if (indirect_call_sz(t->before + BEFORE_SZ - sz) == sz)
+		if (code_indirect_call_sz(t->before + BEFORE_SZ - sz) == sz)
 			return true;
 	return false;
 }
@@ -153,7 +153,7 @@ bool elf_code__after_clone(const struct elf_code *t)
 }
 
 /* BL, BLR, and BLRAA … BLRABZ, which check a signature. */
-static bool after_call_aarch64(const struct elf_code *t)
+static bool code_after_call_aarch64(const struct elf_code *t)
 {
 	uint32_t insn;
 
@@ -164,8 +164,8 @@ static bool after_call_aarch64(const struct elf_code *t)
 
 bool elf_code__after_call(const struct elf_code *t)
 {
-	return t->machine == &machine_x86_64	? after_call_x86_64(t)
-	       : t->machine == &machine_aarch64 ? after_call_aarch64(t)
+	return t->machine == &machine_x86_64	? code_after_call_x86_64(t)
+	       : t->machine == &machine_aarch64 ? code_after_call_aarch64(t)
 						: false;
 }
 
@@ -186,7 +186,7 @@ const struct code_pattern *elf_code__sigreturn_code(const struct machine *m)
 }
 
 /* Go has an int $3 after the system call. In other code, another function may begin there. */
-static bool in_sigreturn(const struct elf_code *t)
+static bool code_in_sigreturn(const struct elf_code *t)
 {
 	static const uint8_t behind[] = { 0xcd, 0x03 };
 	const uint8_t *code = sigreturn_x86_64.bytes + sigreturn_x86_64.sz - BEFORE_SZ;
@@ -203,13 +203,13 @@ bool elf_code__sigreturn(const struct elf_code *t)
 
 	if (!t->has_at)
 		return false;
-	if (memcmp(t->at, code->bytes, code->sz) == 0 || in_sigreturn(t))
+	if (memcmp(t->at, code->bytes, code->sz) == 0 || code_in_sigreturn(t))
 		return true;
 	return t->has_before && memcmp(t->before + BEFORE_SZ - first, code->bytes, first) == 0 &&
 	       memcmp(t->at, code->bytes + first, code->sz - first) == 0;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t sz)
+static bool code_is_zero(const uint8_t *bytes, size_t sz)
 {
 	for (size_t i = 0; i < sz; i++)
 		if (bytes[i])
@@ -217,7 +217,7 @@ static bool is_zero(const uint8_t *bytes, size_t sz)
 	return true;
 }
 
-static bool is_padding_x86_64(const uint8_t *bytes, size_t sz)
+static bool code_is_padding_x86_64(const uint8_t *bytes, size_t sz)
 {
 	struct insn insn;
 	size_t at = 0, n;
@@ -227,22 +227,23 @@ static bool is_padding_x86_64(const uint8_t *bytes, size_t sz)
 		if (!n || insn.kind != INSN_NOP)
 			break;
 	}
-	return is_zero(bytes + at, sz - at);
+	return code_is_zero(bytes + at, sz - at);
 }
 
-static bool is_padding_aarch64(const uint8_t *bytes, size_t sz)
+static bool code_is_padding_aarch64(const uint8_t *bytes, size_t sz)
 {
 	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
 
 	for (; sz >= sizeof(nop); bytes += sizeof(nop), sz -= sizeof(nop))
-		if (memcmp(bytes, nop, sizeof(nop)) && !is_zero(bytes, sizeof(nop)))
+		if (memcmp(bytes, nop, sizeof(nop)) && !code_is_zero(bytes, sizeof(nop)))
 			return false;
-	return is_zero(bytes, sz);
+	return code_is_zero(bytes, sz);
 }
 
 bool elf_code__is_padding(const struct machine *m, const uint8_t *bytes, size_t sz)
 {
-	return m == &machine_aarch64 ? is_padding_aarch64(bytes, sz) : is_padding_x86_64(bytes, sz);
+	return m == &machine_aarch64 ? code_is_padding_aarch64(bytes, sz)
+				     : code_is_padding_x86_64(bytes, sz);
 }
 
 bool elf_code__is_start_context(const struct machine *m, const uint8_t bytes[CODE_START_CONTEXT_SZ])

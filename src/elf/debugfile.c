@@ -23,7 +23,7 @@
 #define LZMA_MAX   (128U << 20) /* bytes that the decoder may allocate */
 
 /* Checks the file type before opening: opening a device can have effects. Closes the handle. */
-static int open_regular(int handle)
+static int debugfile_open_regular(int handle)
 {
 	struct stat st;
 	int fd = -1;
@@ -44,14 +44,14 @@ static bool debugfile_same_owner(int a, int b)
 }
 
 /* Returns whether the owner of `fd` may speak about the file. */
-static bool may_speak(const struct elf_file *f, int fd)
+static bool debugfile_may_speak(const struct elf_file *f, int fd)
 {
 	if (elf_file__trusts(fd))
 		return elf_file__looks_like_one(fd);
 	return !f->trusted && debugfile_same_owner(f->fd, fd);
 }
 
-static bool has_crc(int fd, uint32_t want)
+static bool debugfile_has_crc(int fd, uint32_t want)
 {
 	unsigned char bytes[65536];
 	uLong crc = crc32(0, NULL, 0);
@@ -67,7 +67,7 @@ static bool debugfile_is_wanted(const struct elf_file *f, const struct elf_file 
 				const uint32_t *crc)
 {
 	return f->build_id.sz ? build_id__equal(&f->build_id, &debug->build_id)
-			      : crc && has_crc(debug->fd, *crc);
+			      : crc && debugfile_has_crc(debug->fd, *crc);
 }
 
 /* Returns false if the file has no build ID, or if the path is too long. */
@@ -91,8 +91,8 @@ static const char *const link_places[DEBUG_PLACE_CNT][2] = {
 };
 
 /* Returns false if there is no such place. */
-static bool link_path(const struct elf_file *f, const char *dir, const struct debug_query *q,
-		      char path[static PATH_MAX])
+static bool debugfile_link_path(const struct elf_file *f, const char *dir,
+				const struct debug_query *q, char path[static PATH_MAX])
 {
 	const char *slash = strrchr(f->path, '/');
 	const char *const *place = link_places[q->place];
@@ -143,17 +143,18 @@ static int debug_file__handle_beside(const struct elf_file *f, const char *path)
 }
 
 /* Like debug_file__find(). Sets the path if it returns a descriptor. */
-static int find_candidate(const struct elf_file *f, const char *dir, const struct debug_query *q,
-			  char path[static PATH_MAX])
+static int debugfile_find_candidate(const struct elf_file *f, const char *dir,
+				    const struct debug_query *q, char path[static PATH_MAX])
 {
 	bool has_path = q->place == DEBUG_BY_BUILD_ID ? debugfile_find_path(f, dir, path)
-						      : link_path(f, dir, q, path);
+						      : debugfile_link_path(f, dir, q, path);
 	bool beside = q->place == DEBUG_BESIDE || q->place == DEBUG_IN_FOLDER;
 	int fd = -1;
 
 	if (has_path)
-		fd = open_regular(beside ? debug_file__handle_beside(f, path) : handle__open(path));
-	if (fd >= 0 && may_speak(f, fd))
+		fd = debugfile_open_regular(beside ? debug_file__handle_beside(f, path)
+						   : handle__open(path));
+	if (fd >= 0 && debugfile_may_speak(f, fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -164,7 +165,7 @@ int debug_file__find(const struct elf_file *f, const char *dir, const struct deb
 {
 	char path[PATH_MAX];
 
-	return find_candidate(f, dir, q, path);
+	return debugfile_find_candidate(f, dir, q, path);
 }
 
 int debug_file__find_wanted(const void *query, size_t sz, void *file)
@@ -178,12 +179,12 @@ int debug_file__find_wanted(const void *query, size_t sz, void *file)
 }
 
 /* Returns the file at that place if it is the right one, else NULL. */
-static struct elf_file *open_matching(const struct elf_file *f, const char *dir,
-				      const struct debug_query *q, const uint32_t *crc)
+static struct elf_file *debugfile_open_matching(const struct elf_file *f, const char *dir,
+						const struct debug_query *q, const uint32_t *crc)
 {
 	const struct debug_opener *opener = f->debug_opener;
 	char path[PATH_MAX] = "";
-	int fd = opener ? opener->open(q, opener->arg) : find_candidate(f, dir, q, path);
+	int fd = opener ? opener->open(q, opener->arg) : debugfile_find_candidate(f, dir, q, path);
 	struct elf_file *debug = fd < 0 ? NULL : elf_file__new(fd, path);
 
 	if (debug && debugfile_is_wanted(f, debug, crc)) {
@@ -208,7 +209,7 @@ bool debug_file__is_absent(const struct elf_file *f, const char *dir)
  * Reads .gnu_debuglink: the name, and the CRC, which follows it at the next multiple of 4. Returns
  * false if there is none. libdwelf would read as many bytes into memory as the file declares.
  */
-static bool read_debuglink(const struct elf_file *f, struct debug_query *q, uint32_t *crc)
+static bool debugfile_read_debuglink(const struct elf_file *f, struct debug_query *q, uint32_t *crc)
 {
 	GElf_Shdr shdr;
 	bool found = section__named(f, ".gnu_debuglink", &shdr) && shdr.sh_size <= LINK_MAX;
@@ -223,16 +224,16 @@ static bool read_debuglink(const struct elf_file *f, struct debug_query *q, uint
 	return ok;
 }
 
-static struct elf_file *by_debuglink(const struct elf_file *f, const char *dir)
+static struct elf_file *debugfile_by_debuglink(const struct elf_file *f, const char *dir)
 {
 	struct elf_file *debug = NULL;
 	struct debug_query q = { 0 };
 	uint32_t crc;
 
-	if (!read_debuglink(f, &q, &crc))
+	if (!debugfile_read_debuglink(f, &q, &crc))
 		return NULL;
 	for (q.place = DEBUG_BESIDE; q.place < DEBUG_PLACE_CNT && !debug; q.place++)
-		debug = open_matching(f, dir, &q, &crc);
+		debug = debugfile_open_matching(f, dir, &q, &crc);
 	return debug;
 }
 
@@ -242,9 +243,9 @@ struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
 	struct elf_file *debug = NULL;
 
 	if (f->fd >= 0 && f->build_id.sz)
-		debug = open_matching(f, dir, &by_id, NULL);
+		debug = debugfile_open_matching(f, dir, &by_id, NULL);
 	if (f->fd >= 0 && !debug)
-		debug = by_debuglink(f, dir);
+		debug = debugfile_by_debuglink(f, dir);
 	if (!debug)
 		errno = ENOENT;
 	return debug;

@@ -343,7 +343,7 @@ struct downloads *downloads__new(download_fn fn, void *arg)
 
 /* Returns whether the thread ended in time. If not, the thread makes no more callbacks and owns
  * `d`. */
-static bool stop_thread(struct downloads *d)
+static bool downloads_stop_thread(struct downloads *d)
 {
 	uint64_t end = monotonic__ns() + END_MAX_NS;
 	bool ended;
@@ -371,7 +371,7 @@ void downloads__free(struct downloads *d)
 	thread = d->thread;
 	if (!d->running) {
 		downloads_destroy(d);
-	} else if (stop_thread(d)) {
+	} else if (downloads_stop_thread(d)) {
 		pthread_join(thread, NULL);
 		downloads_destroy(d);
 	} else {

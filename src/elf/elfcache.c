@@ -78,7 +78,7 @@ static struct account *account_of(struct elf_cache *c, uint32_t owner)
 	return unused;
 }
 
-static void let_go(struct elf_cache *c, struct elf_file *f)
+static void elfcache_let_go(struct elf_cache *c, struct elf_file *f)
 {
 	if (!f->held_sz)
 		return;
@@ -86,19 +86,19 @@ static void let_go(struct elf_cache *c, struct elf_file *f)
 	c->held_sz -= f->held_sz;
 }
 
-static void unlink_entry(struct elf_cache *c, struct elfcache_entry *e)
+static void elfcache_unlink_entry(struct elf_cache *c, struct elfcache_entry *e)
 {
 	while (e->inodes)
 		forget_inode(c, e->inodes);
 	if (e->named)
 		HASH_DELETE(hh_build_id, c->by_build_id, e);
 	HASH_DELETE(hh_file, c->by_file, e);
-	let_go(c, e->file);
+	elfcache_let_go(c, e->file);
 }
 
 static void elfcache_free_entry(struct elf_cache *c, struct elfcache_entry *e)
 {
-	unlink_entry(c, e);
+	elfcache_unlink_entry(c, e);
 	elf_file__free(e->file);
 	free(e);
 }
@@ -164,7 +164,7 @@ static void remember_inode(struct elf_cache *c, const struct stat *st, struct el
 	elfcache_remember_key(c, elfcache_key_of(st), e);
 }
 
-static struct elfcache_entry *find_build_id(struct elf_cache *c, const struct build_id *id)
+static struct elfcache_entry *elfcache_find_build_id(struct elf_cache *c, const struct build_id *id)
 {
 	struct elfcache_entry *e = NULL;
 
@@ -184,7 +184,7 @@ static struct elf_file *elfcache_hand_out(struct elf_cache *c, struct elfcache_e
 
 struct elf_file *elf_cache__by_build_id(struct elf_cache *c, const struct build_id *id)
 {
-	struct elfcache_entry *e = find_build_id(c, id);
+	struct elfcache_entry *e = elfcache_find_build_id(c, id);
 
 	return e ? elfcache_hand_out(c, e) : NULL;
 }
@@ -250,7 +250,7 @@ static struct elfcache_entry *elfcache_add(struct elf_cache *c, struct elf_file 
 /* Returns the file's new entry, or the existing entry for its build ID. */
 static struct elfcache_entry *elfcache_unify(struct elf_cache *c, struct elf_file *f)
 {
-	struct elfcache_entry *known = f->trusted ? find_build_id(c, &f->build_id) : NULL;
+	struct elfcache_entry *known = f->trusted ? elfcache_find_build_id(c, &f->build_id) : NULL;
 
 	if (known) {
 		elf_file__free(f);
@@ -308,7 +308,7 @@ void elf_cache__give(struct elf_cache *c, struct elf_file *f)
 	struct elfcache_entry *e;
 
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
-	unlink_entry(c, e);
+	elfcache_unlink_entry(c, e);
 	f->holder = NULL;
 	free(e);
 }
@@ -336,7 +336,7 @@ static void elfcache_give_back(struct elf_cache *c, struct elf_file *f, size_t s
 	f->held_sz -= part;
 }
 
-static size_t drop_attachment(struct elf_cache *c, struct elf_file *f, enum elf_slot slot)
+static size_t elfcache_drop_attachment(struct elf_cache *c, struct elf_file *f, enum elf_slot slot)
 {
 	struct elf_attachment *a = &f->slots[slot];
 	size_t sz = a->sz;
@@ -356,7 +356,7 @@ static bool elfcache_is_in_use(const struct elf_file *f, enum elf_slot slot)
 	       (slot == ELF_SLOT_SYMTAB_READ && f->slots[ELF_SLOT_SYMBOLS].pins);
 }
 
-static size_t sweep_file(struct elf_cache *c, struct elf_file *f, unsigned age)
+static size_t elfcache_sweep_file(struct elf_cache *c, struct elf_file *f, unsigned age)
 {
 	size_t freed = 0;
 
@@ -364,7 +364,7 @@ static size_t sweep_file(struct elf_cache *c, struct elf_file *f, unsigned age)
 		struct elf_attachment *a = &f->slots[slot];
 
 		if (!elfcache_is_in_use(f, slot) && a->data && ++a->age > age)
-			freed += drop_attachment(c, f, slot);
+			freed += elfcache_drop_attachment(c, f, slot);
 	}
 	if (!f->refs && f->fd >= 0) { /* elf_file__elf() makes another */
 		elf_end(f->elf);
@@ -378,12 +378,12 @@ size_t elf_cache__sweep(struct elf_cache *c, unsigned age)
 	size_t freed = 0;
 
 	for (struct elfcache_entry *e = c->by_file; e; e = e->hh_file.next)
-		freed += sweep_file(c, e->file, age);
+		freed += elfcache_sweep_file(c, e->file, age);
 	return freed;
 }
 
 /* Returns the highest age of what can be freed; -1: nothing can. */
-static long oldest_age(const struct elf_cache *c)
+static long elfcache_oldest_age(const struct elf_cache *c)
 {
 	long oldest = -1;
 
@@ -401,13 +401,13 @@ size_t elf_cache__shrink(struct elf_cache *c, size_t sz)
 {
 	size_t freed = 0;
 
-	for (long age = oldest_age(c); age >= 0 && freed < sz; age--)
+	for (long age = elfcache_oldest_age(c); age >= 0 && freed < sz; age--)
 		for (struct elfcache_entry *e = c->by_file; e && freed < sz; e = e->hh_file.next)
 			for (int slot = 0; slot < ELF_SLOT_CNT; slot++) {
 				const struct elf_attachment *a = &e->file->slots[slot];
 
 				if (!elfcache_is_in_use(e->file, slot) && a->data && a->age >= age)
-					freed += drop_attachment(c, e->file, slot);
+					freed += elfcache_drop_attachment(c, e->file, slot);
 			}
 	return freed;
 }

@@ -20,7 +20,7 @@
 #define NOTES_MAX    65536 /* bytes of one note segment */
 
 /* Checks the header before libelf sees it, because libelf allocates memory by these counts. */
-static bool header_ok(const unsigned char *hdr, size_t sz)
+static bool elffile_header_ok(const unsigned char *hdr, size_t sz)
 {
 	size_t shoff, shnum, phnum, type;
 	Elf64_Ehdr e64;
@@ -64,7 +64,7 @@ static bool elffile_get(const struct bytes *b, uint64_t off, void *to, size_t sz
 	return b->fd >= 0 && off <= INT64_MAX && pread(b->fd, to, sz, (off_t)off) == (ssize_t)sz;
 }
 
-static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
+static bool elffile_get_ehdr(const struct bytes *b, GElf_Ehdr *e)
 {
 	Elf32_Ehdr e32;
 
@@ -84,7 +84,7 @@ static bool get_ehdr(const struct bytes *b, GElf_Ehdr *e)
 	return true;
 }
 
-static bool get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
+static bool elffile_get_phdr(const struct bytes *b, uint64_t off, GElf_Phdr *p)
 {
 	Elf32_Phdr p32;
 
@@ -109,7 +109,7 @@ static int elffile_by_off(const void *a, const void *b)
 }
 
 /* Skips to a multiple of `align` after `begin`; the padding of the last note may be missing. */
-static void skip_padding(struct cursor *c, const uint8_t *begin, size_t align)
+static void elffile_skip_padding(struct cursor *c, const uint8_t *begin, size_t align)
 {
 	size_t pad = -(size_t)(c->pos - begin) & (align - 1);
 
@@ -126,11 +126,11 @@ static bool elffile_find_note(struct elf_file *f, const uint8_t *notes, size_t s
 		uint32_t type = cursor__u32(&c);
 		const void *name = cursor__bytes(&c, name_sz), *desc;
 
-		skip_padding(&c, notes, align);
+		elffile_skip_padding(&c, notes, align);
 		desc = cursor__bytes(&c, desc_sz);
 		if (c.err)
 			return false;
-		skip_padding(&c, notes, align);
+		elffile_skip_padding(&c, notes, align);
 		if (type != NT_GNU_BUILD_ID || name_sz != sizeof(ELF_NOTE_GNU) ||
 		    memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 || desc_sz == 0)
 			continue;
@@ -161,7 +161,7 @@ static bool notes_at(struct elf_file *f, const struct bytes *b, struct notes n)
 	return found;
 }
 
-static void take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr *p)
+static void elffile_take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr *p)
 {
 	if (p->p_type == PT_NOTE)
 		notes_at(f, b, (struct notes){ p->p_offset, p->p_filesz, p->p_align });
@@ -171,7 +171,7 @@ static void take_phdr(struct elf_file *f, const struct bytes *b, const GElf_Phdr
 }
 
 /* Reads as many headers as a truncated file has. */
-static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr *e)
+static int elffile_read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr *e)
 {
 	size_t sz = b->is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 	GElf_Phdr p;
@@ -181,14 +181,14 @@ static int read_phdrs(struct elf_file *f, const struct bytes *b, const GElf_Ehdr
 	f->segments = calloc(e->e_phnum ? e->e_phnum : 1, sizeof(*f->segments));
 	if (!f->segments)
 		return -ENOMEM;
-	for (size_t i = 0; i < e->e_phnum && get_phdr(b, e->e_phoff + i * sz, &p); i++)
-		take_phdr(f, b, &p);
+	for (size_t i = 0; i < e->e_phnum && elffile_get_phdr(b, e->e_phoff + i * sz, &p); i++)
+		elffile_take_phdr(f, b, &p);
 	qsort(f->segments, f->segment_cnt, sizeof(*f->segments), elffile_by_off);
 	return 0;
 }
 
 /* Reads what notes need of a section header. */
-static bool get_shdr(const struct bytes *b, uint64_t off, GElf_Shdr *sh)
+static bool elffile_get_shdr(const struct bytes *b, uint64_t off, GElf_Shdr *sh)
 {
 	Elf32_Shdr s32;
 
@@ -212,7 +212,8 @@ static void read_note_sections(struct elf_file *f, const struct bytes *b)
 
 	if (t->entry_sz != sz)
 		return;
-	for (size_t i = 1; i < t->cnt && !f->build_id.sz && get_shdr(b, t->off + i * sz, &sh); i++)
+	for (size_t i = 1;
+	     i < t->cnt && !f->build_id.sz && elffile_get_shdr(b, t->off + i * sz, &sh); i++)
 		if (sh.sh_type == SHT_NOTE)
 			notes_at(f, b, (struct notes){ sh.sh_offset, sh.sh_size, sh.sh_addralign });
 }
@@ -221,7 +222,7 @@ static void read_note_sections(struct elf_file *f, const struct bytes *b)
  * On a file system that is mounted nosuid (removable media, FUSE), another user may control what
  * root owns. The kernel does not trust it, and neither does this function.
  */
-static bool is_trusted(const struct stat *st, const struct statfs *fs)
+static bool elffile_is_trusted(const struct stat *st, const struct statfs *fs)
 {
 	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
 	       !(fs->f_flags & ST_NOSUID);
@@ -232,7 +233,7 @@ bool elf_file__trusts(int fd)
 	struct statfs fs;
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && is_trusted(&st, &fs);
+	return fstat(fd, &st) == 0 && fstatfs(fd, &fs) == 0 && elffile_is_trusted(&st, &fs);
 }
 
 /* Where no name can be looked up in memory alone (handle__open_cached(); on ZFS always), the mount
@@ -262,7 +263,8 @@ bool elf_file__looks_like_one(int fd)
 {
 	uint8_t head[sizeof(Elf64_Ehdr)];
 
-	return pread(fd, head, sizeof(head), 0) == sizeof(head) && header_ok(head, sizeof(head));
+	return pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	       elffile_header_ok(head, sizeof(head));
 }
 
 #define OWNER_FUSE  UINT32_MAX /* file systems on which any owner can be claimed */
@@ -292,23 +294,23 @@ static int elffile_identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 	got = pread(f->fd, head, HEAD_SZ, 0);
 	if (got < 0)
 		return -errno;
-	if (!header_ok(head, (size_t)got))
+	if (!elffile_header_ok(head, (size_t)got))
 		return -ENOEXEC;
 	if (fstatfs(f->fd, &fs) != 0)
 		return -errno;
-	f->trusted = is_trusted(&st, &fs);
+	f->trusted = elffile_is_trusted(&st, &fs);
 	f->owner = elffile_owner_of(&st, &fs);
 	*head_sz = (size_t)got;
 	return 0;
 }
 
-static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
+static int elffile_read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 {
 	struct bytes b = { f->fd, head, head_sz, head[EI_CLASS] == ELFCLASS64 };
 	GElf_Ehdr ehdr;
 	int err;
 
-	if (!get_ehdr(&b, &ehdr))
+	if (!elffile_get_ehdr(&b, &ehdr))
 		return -ENOEXEC;
 	if (b.is64)
 		f->machine = machine__of_elf(ehdr.e_machine);
@@ -316,7 +318,7 @@ static int read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
 						       ehdr.e_shstrndx };
 	f->program_table =
 		(struct elf_program_table){ ehdr.e_phoff, ehdr.e_entry, ehdr.e_phnum, ehdr.e_type };
-	err = read_phdrs(f, &b, &ehdr);
+	err = elffile_read_phdrs(f, &b, &ehdr);
 	if (err)
 		return err;
 	read_note_sections(f, &b);
@@ -377,7 +379,7 @@ struct elf_file *elf_file__new(int fd, const char *path)
 	if (!err)
 		err = elffile_identify(f, head, &head_sz);
 	if (!err)
-		err = read_elf(f, head, head_sz);
+		err = elffile_read_elf(f, head, head_sz);
 	if (!err)
 		return f;
 	elf_file__free(f);
@@ -394,11 +396,11 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 	else
 		f->image = image;
 	if (!err)
-		err = image && header_ok(image, sz) ? 0 : -ENOEXEC;
+		err = image && elffile_header_ok(image, sz) ? 0 : -ENOEXEC;
 	if (!err) {
 		f->trusted = true;
 		f->sz = sz;
-		err = read_elf(f, image, sz);
+		err = elffile_read_elf(f, image, sz);
 	}
 	if (!err)
 		return f;

@@ -133,8 +133,8 @@ static bool gopclntab_is_code(const struct elf_file *f, uint64_t vaddr)
 }
 
 /* Takes what the header lacks if `p` is the moduledata of this table. */
-static bool take_module(struct gopclntab *t, const struct elf_file *f, const uint8_t *p,
-			uint64_t header)
+static bool gopclntab_take_module(struct gopclntab *t, const struct elf_file *f, const uint8_t *p,
+				  uint64_t header)
 {
 	uint64_t text = gopclntab_word_at(p + POINTER_SZ * MODULE_TEXT);
 	uint8_t trees = layout_of(t->header)->module_trees;
@@ -149,8 +149,8 @@ static bool take_module(struct gopclntab *t, const struct elf_file *f, const uin
 	return true;
 }
 
-static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const char *name,
-			   uint64_t header)
+static bool gopclntab_find_module_in(struct gopclntab *t, const struct elf_file *f,
+				     const char *name, uint64_t header)
 {
 	GElf_Shdr shdr;
 	uint8_t *data = NULL;
@@ -161,7 +161,7 @@ static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const 
 		data = section__read(f, &shdr, &sz);
 	for (size_t at = 0; data && !found && at < sz && sz - at >= POINTER_SZ * MODULE_WORDS;
 	     at += POINTER_SZ)
-		found = take_module(t, f, data + at, header);
+		found = gopclntab_take_module(t, f, data + at, header);
 	free(data);
 	return found;
 }
@@ -169,7 +169,7 @@ static bool find_module_in(struct gopclntab *t, const struct elf_file *f, const 
 static void gopclntab_find_module(struct gopclntab *t, const struct elf_file *f, uint64_t header)
 {
 	for (size_t i = 0; i < sizeof(module_names) / sizeof(*module_names); i++)
-		if (find_module_in(t, f, module_names[i], header))
+		if (gopclntab_find_module_in(t, f, module_names[i], header))
 			return;
 }
 

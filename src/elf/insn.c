@@ -88,7 +88,7 @@ static int64_t insn_take_signed(struct decoder *d, size_t sz)
 /* ---- prefixes and opcode ---- */
 
 /* VEX of two or three bytes, and EVEX, contain the opcode map; `p0` is the byte with it. */
-static void take_vector_opcode(struct decoder *d, uint8_t escape)
+static void insn_take_vector_opcode(struct decoder *d, uint8_t escape)
 {
 	uint8_t p0 = (uint8_t)insn_take(d, 1), map = escape == 0x62 ? p0 & 7 : p0 & 0x1f;
 
@@ -105,12 +105,12 @@ static void take_vector_opcode(struct decoder *d, uint8_t escape)
 
 /* AMD's XOP looks like a pop to memory (8f) with an extended opcode. After ModRM, map 8 has an
  * imm8, map 9 nothing, map 10 an imm32. */
-static bool is_xop(const struct decoder *d)
+static bool insn_is_xop(const struct decoder *d)
 {
 	return d->at < d->end && (*d->at & 0x1f) >= 8 && (*d->at & 0x1f) <= 10;
 }
 
-static void take_xop_opcode(struct decoder *d)
+static void insn_take_xop_opcode(struct decoder *d)
 {
 	d->map = (enum opcode_map)(MAP_XOP8 + (insn_take(d, 1) & 0x1f) - 8);
 	d->vector = true;
@@ -118,7 +118,7 @@ static void take_xop_opcode(struct decoder *d)
 	d->op = (uint8_t)insn_take(d, 1);
 }
 
-static void take_escaped_opcode(struct decoder *d)
+static void insn_take_escaped_opcode(struct decoder *d)
 {
 	d->map = MAP_0F;
 	d->op = (uint8_t)insn_take(d, 1);
@@ -128,7 +128,7 @@ static void take_escaped_opcode(struct decoder *d)
 	d->op = (uint8_t)insn_take(d, 1);
 }
 
-static void take_opcode(struct decoder *d)
+static void insn_take_opcode(struct decoder *d)
 {
 	uint8_t b = (uint8_t)insn_take(d, 1);
 
@@ -140,16 +140,16 @@ static void take_opcode(struct decoder *d)
 	}
 	d->op = b;
 	if (b == 0x0f)
-		take_escaped_opcode(d);
+		insn_take_escaped_opcode(d);
 	else if (b == 0xc4 || b == 0xc5 || b == 0x62)
-		take_vector_opcode(d, b);
-	else if (b == 0x8f && is_xop(d))
-		take_xop_opcode(d);
+		insn_take_vector_opcode(d, b);
+	else if (b == 0x8f && insn_is_xop(d))
+		insn_take_xop_opcode(d);
 }
 
 /* ---- operands ---- */
 
-static void take_modrm(struct decoder *d)
+static void insn_take_modrm(struct decoder *d)
 {
 	unsigned mod, rm;
 
@@ -166,7 +166,7 @@ static void take_modrm(struct decoder *d)
 		d->disp = insn_take_signed(d, 4);
 }
 
-static char operands_of(const struct decoder *d)
+static char insn_operands_of(const struct decoder *d)
 {
 	switch (d->map) {
 	case MAP_ONE_BYTE: return one_byte[d->op];
@@ -180,7 +180,7 @@ static char operands_of(const struct decoder *d)
 	return 'x';
 }
 
-static size_t imm_sz(const struct decoder *d, char operands)
+static size_t insn_imm_sz(const struct decoder *d, char operands)
 {
 	size_t full = d->operand16 && !(d->rex & 8) ? 2 : 4;
 	bool is_test = (d->modrm >> 3 & 7) < 2;
@@ -202,15 +202,15 @@ static size_t imm_sz(const struct decoder *d, char operands)
 	}
 }
 
-static void take_operands(struct decoder *d)
+static void insn_take_operands(struct decoder *d)
 {
-	char operands = operands_of(d);
+	char operands = insn_operands_of(d);
 	size_t sz;
 
 	if (operands == 'M' || operands == 'b' || operands == 'z' || operands == 'g' ||
 	    operands == 'G')
-		take_modrm(d);
-	sz = imm_sz(d, operands);
+		insn_take_modrm(d);
+	sz = insn_imm_sz(d, operands);
 	if (sz && !d->failed)
 		d->imm = insn_take_signed(d, sz);
 	d->failed |= operands == 'x' || operands == 'e' || operands == 'p';
@@ -224,25 +224,25 @@ static unsigned insn_reg_of(const struct decoder *d)
 	return (d->modrm >> 3 & 7u) | (d->rex & 4 ? 8 : 0);
 }
 
-static bool is_register(const struct decoder *d)
+static bool insn_is_register(const struct decoder *d)
 {
 	return d->modrm >> 6 == 3;
 }
 
-static unsigned rm_of(const struct decoder *d)
+static unsigned insn_rm_of(const struct decoder *d)
 {
 	return (d->modrm & 7u) | (d->rex & 1 ? 8 : 0);
 }
 
 /* Returns the register of an address that is this register + .disp, or 16 for other addresses. */
-static unsigned base_of(const struct decoder *d)
+static unsigned insn_base_of(const struct decoder *d)
 {
 	unsigned mod = d->modrm >> 6;
 
 	if (mod == 3 || (mod == 0 && (d->modrm & 7) == 5) || d->address32)
 		return 16;
 	if (!d->has_sib)
-		return rm_of(d);
+		return insn_rm_of(d);
 	if ((d->sib >> 3 & 7) != 4 || d->rex & 2 || (mod == 0 && (d->sib & 7) == 5))
 		return 16;
 	return (d->sib & 7u) | (d->rex & 1 ? 8 : 0);
@@ -253,9 +253,9 @@ static enum insn_kind insn_lose(unsigned reg)
 	return reg == SP ? INSN_LOSE_SP : reg == FP ? INSN_LOSE_FP : INSN_OTHER;
 }
 
-static enum insn_kind lose_operand(const struct decoder *d)
+static enum insn_kind insn_lose_operand(const struct decoder *d)
 {
-	return is_register(d) ? insn_lose(rm_of(d)) : INSN_OTHER;
+	return insn_is_register(d) ? insn_lose(insn_rm_of(d)) : INSN_OTHER;
 }
 
 /* A copy or a sum: to = from + imm. */
@@ -272,17 +272,17 @@ static enum insn_kind insn_move(struct insn *i, const struct decoder *d)
 	bool to_reg = d->op & 2;
 
 	i->imm = d->disp;
-	if (d->rex & 8 && insn_reg_of(d) == FP && base_of(d) == SP)
+	if (d->rex & 8 && insn_reg_of(d) == FP && insn_base_of(d) == SP)
 		return to_reg ? INSN_LOAD_FP : INSN_SAVE_FP;
-	if (is_register(d) && d->rex & 8)
-		return insn_assign(i, to_reg ? insn_reg_of(d) : rm_of(d),
-				   to_reg ? rm_of(d) : insn_reg_of(d), 0);
-	return to_reg ? insn_lose(insn_reg_of(d)) : lose_operand(d);
+	if (insn_is_register(d) && d->rex & 8)
+		return insn_assign(i, to_reg ? insn_reg_of(d) : insn_rm_of(d),
+				   to_reg ? insn_rm_of(d) : insn_reg_of(d), 0);
+	return to_reg ? insn_lose(insn_reg_of(d)) : insn_lose_operand(d);
 }
 
-static bool is_cleared(const struct decoder *d)
+static bool insn_is_cleared(const struct decoder *d)
 {
-	bool same = is_register(d) && insn_reg_of(d) == rm_of(d);
+	bool same = insn_is_register(d) && insn_reg_of(d) == insn_rm_of(d);
 
 	return same && ((d->op & 0xf8) == 0x30 || (d->op & 0xf8) == 0x28); /* xor, sub */
 }
@@ -290,25 +290,25 @@ static bool is_cleared(const struct decoder *d)
 /* 00 … 3f: add or adc and sbb and sub xor cmp, in six forms each. */
 static enum insn_kind insn_arithmetic(const struct decoder *d)
 {
-	unsigned form = d->op & 7, to = form & 2 ? insn_reg_of(d) : rm_of(d);
+	unsigned form = d->op & 7, to = form & 2 ? insn_reg_of(d) : insn_rm_of(d);
 
 	if (d->op >= 0x38 || form > 3 || !(form & 1))
 		return INSN_OTHER;
-	if (!(form & 2) && !is_register(d))
+	if (!(form & 2) && !insn_is_register(d))
 		return INSN_OTHER;
-	return to == FP && is_cleared(d) ? INSN_CLEAR_FP : insn_lose(to);
+	return to == FP && insn_is_cleared(d) ? INSN_CLEAR_FP : insn_lose(to);
 }
 
 /* 81, 83: the same operations with an immediate. */
-static enum insn_kind immediate_arithmetic(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_immediate_arithmetic(struct insn *i, const struct decoder *d)
 {
 	unsigned what = d->modrm >> 3 & 7;
 
-	if (!is_register(d) || what == 7)
+	if (!insn_is_register(d) || what == 7)
 		return INSN_OTHER;
 	if (!(d->rex & 8) || (what != 0 && what != 5))
-		return insn_lose(rm_of(d));
-	return insn_assign(i, rm_of(d), rm_of(d), what == 0 ? d->imm : -d->imm);
+		return insn_lose(insn_rm_of(d));
+	return insn_assign(i, insn_rm_of(d), insn_rm_of(d), what == 0 ? d->imm : -d->imm);
 }
 
 static enum insn_kind insn_push_pop(struct insn *i, const struct decoder *d)
@@ -322,11 +322,11 @@ static enum insn_kind insn_push_pop(struct insn *i, const struct decoder *d)
 }
 
 /* ff: inc, dec, call, call far, jmp, jmp far, push. */
-static enum insn_kind group_ff(const struct decoder *d)
+static enum insn_kind insn_group_ff(const struct decoder *d)
 {
 	switch (d->modrm >> 3 & 7) {
 	case 0:
-	case 1: return lose_operand(d);
+	case 1: return insn_lose_operand(d);
 	case 2:
 	case 3: return INSN_CALL;
 	case 4:
@@ -343,7 +343,7 @@ static enum insn_kind insn_branch(struct insn *i, const struct decoder *d, enum 
 }
 
 /* mov $imm, %reg */
-static enum insn_kind set_register(struct insn *i, const struct decoder *d, unsigned reg)
+static enum insn_kind insn_set_register(struct insn *i, const struct decoder *d, unsigned reg)
 {
 	i->imm = d->imm;
 	return reg == 0 ? INSN_SET_EAX : insn_lose(reg);
@@ -360,7 +360,7 @@ static enum insn_kind insn_one_byte_kind(struct insn *i, const struct decoder *d
 	if (op >= 0x70 && op < 0x80)
 		return insn_branch(i, d, INSN_BRANCH);
 	if (op >= 0xb8 && op < 0xc0)
-		return set_register(i, d, (op & 7u) | (d->rex & 1 ? 8 : 0));
+		return insn_set_register(i, d, (op & 7u) | (d->rex & 1 ? 8 : 0));
 	if (op > 0x90 && op < 0x98) /* xchg %rax */
 		return insn_lose((op & 7u) | (d->rex & 1 ? 8 : 0));
 	switch (op) {
@@ -371,25 +371,26 @@ static enum insn_kind insn_one_byte_kind(struct insn *i, const struct decoder *d
 	case 0x69:
 	case 0x6b: return insn_lose(insn_reg_of(d));
 	case 0x81:
-	case 0x83: return immediate_arithmetic(i, d);
+	case 0x83: return insn_immediate_arithmetic(i, d);
 	case 0x87: /* xchg */
 		if (insn_lose(insn_reg_of(d)) != INSN_OTHER)
 			return insn_lose(insn_reg_of(d));
-		return lose_operand(d);
+		return insn_lose_operand(d);
 	case 0x89:
 	case 0x8b: return insn_move(i, d);
-	case 0x8d: return insn_assign(i, insn_reg_of(d), d->rex & 8 ? base_of(d) : 16, d->disp);
+	case 0x8d:
+		return insn_assign(i, insn_reg_of(d), d->rex & 8 ? insn_base_of(d) : 16, d->disp);
 	case 0x8f: return d->modrm >> 3 & 7 ? INSN_LOSE_SP : INSN_POP;
 	case 0x9d: return INSN_POP;
 	case 0x90: return d->rex & 1 ? INSN_OTHER : INSN_NOP;
 	case 0xc2:
 	case 0xc3: return INSN_RETURN;
-	case 0xc7: return is_register(d) ? set_register(i, d, rm_of(d)) : INSN_OTHER;
+	case 0xc7: return insn_is_register(d) ? insn_set_register(i, d, insn_rm_of(d)) : INSN_OTHER;
 	case 0xc1:
 	case 0xd1:
-	case 0xd3: return lose_operand(d);
+	case 0xd3: return insn_lose_operand(d);
 	case 0xf7: /* test, not, neg, mul, div: two of them write their operand */
-		return (d->modrm >> 4 & 3) == 1 ? lose_operand(d) : INSN_OTHER;
+		return (d->modrm >> 4 & 3) == 1 ? insn_lose_operand(d) : INSN_OTHER;
 	case 0xc8: return INSN_LOSE_SP; /* enter */
 	case 0xc9: return INSN_LEAVE;
 	case 0xcc: return INSN_NOP;
@@ -401,12 +402,12 @@ static enum insn_kind insn_one_byte_kind(struct insn *i, const struct decoder *d
 	case 0xe9:
 	case 0xeb: return insn_branch(i, d, INSN_JUMP);
 	case 0xf4: return INSN_STOP;
-	case 0xff: return group_ff(d);
+	case 0xff: return insn_group_ff(d);
 	default: return INSN_OTHER;
 	}
 }
 
-static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
+static enum insn_kind insn_two_byte_kind(struct insn *i, const struct decoder *d)
 {
 	if (d->op >= 0x80 && d->op < 0x90)
 		return insn_branch(i, d, INSN_BRANCH);
@@ -435,7 +436,7 @@ static enum insn_kind two_byte_kind(struct insn *i, const struct decoder *d)
 }
 
 /* BMI1 and BMI2 (andn, mulx, rorx, pext …) write one or two general registers. */
-static enum insn_kind vector_kind(const struct decoder *d)
+static enum insn_kind insn_vector_kind(const struct decoder *d)
 {
 	bool general = (d->map == MAP_0F38 && d->op >= 0xf2 && d->op <= 0xf7) ||
 		       (d->map == MAP_0F3A && d->op == 0xf0);
@@ -449,10 +450,10 @@ static enum insn_kind vector_kind(const struct decoder *d)
 static enum insn_kind insn_kind_of(struct insn *i, const struct decoder *d)
 {
 	if (d->vector)
-		return vector_kind(d);
+		return insn_vector_kind(d);
 	if (d->map == MAP_ONE_BYTE)
 		return insn_one_byte_kind(i, d);
-	return d->map == MAP_0F ? two_byte_kind(i, d) : INSN_OTHER;
+	return d->map == MAP_0F ? insn_two_byte_kind(i, d) : INSN_OTHER;
 }
 
 size_t insn__decode(struct insn *i, const uint8_t *code, size_t sz)
@@ -460,9 +461,9 @@ size_t insn__decode(struct insn *i, const uint8_t *code, size_t sz)
 	struct decoder d = { .at = code, .end = code + (sz < INSN_SZ_MAX ? sz : INSN_SZ_MAX) };
 
 	*i = (struct insn){ .kind = INSN_OTHER };
-	take_opcode(&d);
+	insn_take_opcode(&d);
 	if (!d.failed)
-		take_operands(&d);
+		insn_take_operands(&d);
 	if (d.failed)
 		return 0;
 	i->kind = insn_kind_of(i, &d);

@@ -82,7 +82,7 @@ static int plt_add_slots(struct plt *p, struct cursor rela)
 }
 
 /* Adds the relocations of .rela.plt, in order. */
-static int add_lazy(struct plt *p, struct cursor rela)
+static int plt_add_lazy(struct plt *p, struct cursor rela)
 {
 	int err = 0;
 
@@ -99,7 +99,7 @@ static int add_lazy(struct plt *p, struct cursor rela)
 	return err;
 }
 
-static int read_relocations(struct plt *p)
+static int plt_read_relocations(struct plt *p)
 {
 	GElf_Shdr shdr;
 	int err = 0;
@@ -115,7 +115,7 @@ static int read_relocations(struct plt *p)
 			continue;
 		err = plt_add_slots(p, cursor__on(data, sz));
 		if (!err && strcmp(section__name(p->file, &shdr), ".rela.plt") == 0)
-			err = add_lazy(p, cursor__on(data, sz));
+			err = plt_add_lazy(p, cursor__on(data, sz));
 		free(data);
 	}
 	if (p->cnt)
@@ -133,7 +133,8 @@ static uint32_t plt_by_slot(const struct plt *p, uint64_t got)
 }
 
 /* Returns the symbol that the stub at `addr` jumps to, or 0 if it is unknown. */
-static uint32_t target_x86_64(const struct plt *p, const uint8_t *code, size_t sz, uint64_t addr)
+static uint32_t plt_target_x86_64(const struct plt *p, const uint8_t *code, size_t sz,
+				  uint64_t addr)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t at = sz >= 4 && memcmp(code, endbr64, sizeof(endbr64)) == 0 ? 4 : 0;
@@ -152,11 +153,11 @@ static uint32_t target_x86_64(const struct plt *p, const uint8_t *code, size_t s
 	return 0;
 }
 
-static size_t stub_x86_64(const struct plt *p, struct cursor code, uint64_t addr, uint32_t *sym)
+static size_t plt_stub_x86_64(const struct plt *p, struct cursor code, uint64_t addr, uint32_t *sym)
 {
 	const size_t sz = p->entry_sz == 8 ? 8 : 16;
 
-	*sym = cursor__left(&code) >= sz ? target_x86_64(p, code.pos, sz, addr) : 0;
+	*sym = cursor__left(&code) >= sz ? plt_target_x86_64(p, code.pos, sz, addr) : 0;
 	return sz;
 }
 
@@ -170,7 +171,7 @@ static size_t stub_x86_64(const struct plt *p, struct cursor code, uint64_t addr
 #define STUB_INSNS    7 /* bti, adrp, ldr, add, autia1716, br and one more */
 
 /* Returns the address that both instructions load from; 0 if they are others. */
-static uint64_t loaded_aarch64(uint32_t adrp, uint32_t ldr, uint64_t addr)
+static uint64_t plt_loaded_aarch64(uint32_t adrp, uint32_t ldr, uint64_t addr)
 {
 	uint32_t page = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3); /* 21 bits, signed */
 
@@ -181,7 +182,8 @@ static uint64_t loaded_aarch64(uint32_t adrp, uint32_t ldr, uint64_t addr)
 }
 
 /* The stub ends with its br. */
-static size_t stub_aarch64(const struct plt *p, struct cursor code, uint64_t addr, uint32_t *sym)
+static size_t plt_stub_aarch64(const struct plt *p, struct cursor code, uint64_t addr,
+			       uint32_t *sym)
 {
 	uint32_t insns[STUB_INSNS];
 	size_t cnt = 0, at;
@@ -192,13 +194,13 @@ static size_t stub_aarch64(const struct plt *p, struct cursor code, uint64_t add
 	at = cnt > 0 && insns[0] == BTI_C;
 	*sym = 0;
 	if (at + 2 < cnt && insns[cnt - 1] == BR_X17)
-		*sym = plt_by_slot(p, loaded_aarch64(insns[at], insns[at + 1], addr + 4 * at));
+		*sym = plt_by_slot(p, plt_loaded_aarch64(insns[at], insns[at + 1], addr + 4 * at));
 	return (*sym ? cnt : 1) * sizeof(*insns);
 }
 
 static const struct plt_machine machines[] = {
-	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, stub_x86_64 },
-	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, stub_aarch64 },
+	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, plt_stub_x86_64 },
+	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, plt_stub_aarch64 },
 };
 
 static const struct plt_machine *plt_machine_of(const struct elf_file *f)
@@ -209,7 +211,7 @@ static const struct plt_machine *plt_machine_of(const struct elf_file *f)
 	return NULL;
 }
 
-static int add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
+static int plt_add_stub(struct plt *p, uint32_t sym_idx, uint64_t addr, uint64_t sz)
 {
 	const GElf_Sym sym = symbol_section__at(&p->dynsym, sym_idx);
 	struct raw_symbol s = {
@@ -240,7 +242,7 @@ static int plt_add_section(struct plt *p, const GElf_Shdr *shdr)
 		uint32_t sym;
 
 		stub_sz = p->machine->stub(p, cursor__on(code + at, sz - at), addr, &sym);
-		err = add_stub(p, sym, addr, stub_sz);
+		err = plt_add_stub(p, sym, addr, stub_sz);
 	}
 	free(code);
 	return err;
@@ -267,7 +269,7 @@ int symlist__add_plt(struct symlist *l, const struct elf_file *f)
 		return 0;
 	err = symbol_section__read(&p.dynsym, l, f, SHT_DYNSYM);
 	if (!err)
-		err = read_relocations(&p);
+		err = plt_read_relocations(&p);
 	if (!err)
 		err = plt_add_sections(&p);
 	symbol_section__free(&p.dynsym);

@@ -108,7 +108,7 @@ static bool sdt_offset_of(const struct elf_file *f, uint64_t vaddr, uint32_t fla
 /* A nop with the length of a call. */
 static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
+static bool sdt_is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
 {
 	static const uint8_t nop[] = { 0x1f, 0x20, 0x03, 0xd5 };
 	uint8_t code[sizeof(nop)];
@@ -119,7 +119,7 @@ static bool is_nop_aarch64(const struct elf_file *f, const struct sdt_place *p)
 }
 
 /* Accepts a nop of one byte, possibly followed by one of five, or a nop of several bytes. */
-static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
+static bool sdt_is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
 {
 	uint8_t code[1 + sizeof(nop5)] = { 0 };
 
@@ -132,11 +132,11 @@ static bool is_nop_x86_64(const struct elf_file *f, struct sdt_place *p)
 	return true;
 }
 
-static bool is_nop(const struct elf_file *f, struct sdt_place *p)
+static bool sdt_is_nop(const struct elf_file *f, struct sdt_place *p)
 {
 	if (f->machine == &machine_aarch64)
-		return is_nop_aarch64(f, p);
-	return is_nop_x86_64(f, p);
+		return sdt_is_nop_aarch64(f, p);
+	return sdt_is_nop_x86_64(f, p);
 }
 
 int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_place *p,
@@ -149,7 +149,7 @@ int sdt__place(const struct elf_file *f, const struct sdt_note *n, struct sdt_pl
 		*why = "its address is not in the code";
 		return -EBADMSG;
 	}
-	if (!is_nop(f, p)) {
+	if (!sdt_is_nop(f, p)) {
 		*why = "there is no nop at its address";
 		return -EBADMSG;
 	}

@@ -22,7 +22,7 @@ struct elf_sections {
 /* ---- headers ------------------------------------------------------------------------------------
  */
 
-static GElf_Shdr header_of_32(const Elf32_Shdr *h)
+static GElf_Shdr section_header_of_32(const Elf32_Shdr *h)
 {
 	return (GElf_Shdr){
 		.sh_name = h->sh_name,
@@ -39,25 +39,25 @@ static GElf_Shdr header_of_32(const Elf32_Shdr *h)
 }
 
 /* From the last one on: both kinds of headers use the same memory. */
-static void widen_headers(GElf_Shdr *headers, size_t cnt)
+static void section_widen_headers(GElf_Shdr *headers, size_t cnt)
 {
 	for (size_t i = cnt; i-- > 0;) {
 		Elf32_Shdr h;
 
 		memcpy(&h, (const char *)headers + i * sizeof(h), sizeof(h));
-		headers[i] = header_of_32(&h);
+		headers[i] = section_header_of_32(&h);
 	}
 }
 
 /* Returns false if the file does not hold all headers. */
-static bool read_headers(const struct elf_file *f, GElf_Shdr *headers)
+static bool section_read_headers(const struct elf_file *f, GElf_Shdr *headers)
 {
 	const struct elf_section_table *t = &f->section_table;
 
 	if (elf_file__read(f, t->off, headers, (size_t)t->cnt * t->entry_sz))
 		return false;
 	if (t->entry_sz == sizeof(Elf32_Shdr))
-		widen_headers(headers, t->cnt);
+		section_widen_headers(headers, t->cnt);
 	return true;
 }
 
@@ -100,7 +100,7 @@ static const struct elf_sections *sections_of(const struct elf_file *f)
 	if (f->sections)
 		return f->sections;
 	own->sections = calloc(1, sizeof(*f->sections) + cnt * sizeof(f->sections->headers[0]));
-	if (!f->sections || !cnt || !read_headers(f, f->sections->headers))
+	if (!f->sections || !cnt || !section_read_headers(f, f->sections->headers))
 		return f->sections;
 	own->sections->cnt = cnt;
 	own->sections = section_add_names(f->sections, f);

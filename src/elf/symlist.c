@@ -14,14 +14,14 @@
 #define SYMBOLS_MAX (1U << 22) /* functions; a browser has 1.5 million */
 #define CODE_MAX    4096
 
-static int compare_code(const void *pa, const void *pb)
+static int symlist_compare_code(const void *pa, const void *pb)
 {
 	const struct code_range *a = pa, *b = pb;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void add_code(struct symlist *l, uint64_t start, uint64_t sz)
+static void symlist_add_code(struct symlist *l, uint64_t start, uint64_t sz)
 {
 	struct code_range r = { start, start + sz };
 
@@ -39,11 +39,11 @@ int symlist__init(struct symlist *l, const struct elf_file *f)
 		return -ENOMEM;
 	for (size_t i = 1; section__at(f, i, &shdr); i++)
 		if ((shdr.sh_flags & code) == code)
-			add_code(l, shdr.sh_addr, shdr.sh_size);
+			symlist_add_code(l, shdr.sh_addr, shdr.sh_size);
 	for (size_t i = 0; i < f->segment_cnt && l->code_cnt == 0; i++)
 		if (f->segments[i].flags & PF_X)
-			add_code(l, f->segments[i].vaddr, f->segments[i].sz);
-	qsort(l->code, l->code_cnt, sizeof(*l->code), compare_code);
+			symlist_add_code(l, f->segments[i].vaddr, f->segments[i].sz);
+	qsort(l->code, l->code_cnt, sizeof(*l->code), symlist_compare_code);
 	return 0;
 }
 
@@ -187,7 +187,7 @@ static uint32_t symlist_rank(const GElf_Sym *sym, const struct raw_symbol *s)
 }
 
 /* Returns whether a symbol names code; assemblers' marks (".L", "$x", ".annobin") do not. */
-static bool is_function(const GElf_Sym *sym, const char *name)
+static bool symlist_is_function(const GElf_Sym *sym, const char *name)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 
@@ -213,7 +213,7 @@ int symlist__add_table(struct symlist *l, const struct elf_file *f, uint32_t typ
 			.label = GELF_ST_TYPE(sym.st_info) == STT_NOTYPE,
 		};
 
-		if (!is_function(&sym, s.name) || !symlist__code(l, s.addr))
+		if (!symlist_is_function(&sym, s.name) || !symlist__code(l, s.addr))
 			continue;
 		s.name_sz = symlist_unversioned(s.name, strnlen(s.name, SYMBOL_NAME_MAX));
 		s.rank = symlist_rank(&sym, &s);

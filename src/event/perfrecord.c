@@ -24,7 +24,7 @@ struct body {
  * did not (6.18, perf_event_mmap_output()), and a device number may look like a length. The minor
  * number after it, however, has at most 20 bits.
  */
-static bool is_build_id(const uint8_t at[IDENTITY_SZ])
+static bool perfrecord_is_build_id(const uint8_t at[IDENTITY_SZ])
 {
 	static const uint8_t zeros[IDENTITY_SZ];
 	uint32_t minor;
@@ -38,14 +38,14 @@ static bool is_build_id(const uint8_t at[IDENTITY_SZ])
 
 /* Parses a union: a build ID of up to 20 bytes with its length, or device, inode and inode
  * generation. */
-static void parse_identity(struct body *b, struct record_mmap *m)
+static void perfrecord_parse_identity(struct body *b, struct record_mmap *m)
 {
 	const uint8_t *at = cursor__bytes(&b->c, IDENTITY_SZ);
 	struct cursor id;
 
 	if (!at)
 		return;
-	if ((b->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && is_build_id(at)) {
+	if ((b->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && perfrecord_is_build_id(at)) {
 		m->build_id.sz = at[0];
 		memcpy(m->build_id.bytes, at + 4, BUILD_ID_MAX);
 		return;
@@ -69,23 +69,23 @@ static void perfrecord_parse_place(struct body *b, struct record *out)
 	out->mmap.pgoff = cursor__u64(&b->c);
 }
 
-static void parse_mmap2(struct body *b, struct record *out)
+static void perfrecord_parse_mmap2(struct body *b, struct record *out)
 {
 	perfrecord_parse_place(b, out);
-	parse_identity(b, &out->mmap);
+	perfrecord_parse_identity(b, &out->mmap);
 	out->mmap.prot = cursor__u32(&b->c);
 	cursor__u32(&b->c); /* MAP_* */
 	out->mmap.path = cursor__str(&b->c);
 }
 
-static void parse_mmap(struct body *b, struct record *out)
+static void perfrecord_parse_mmap(struct body *b, struct record *out)
 {
 	perfrecord_parse_place(b, out);
 	out->mmap.prot = b->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC;
 	out->mmap.path = cursor__str(&b->c);
 }
 
-static void parse_comm(struct body *b, struct record *out)
+static void perfrecord_parse_comm(struct body *b, struct record *out)
 {
 	out->type = RECORD_COMM;
 	out->tgid = cursor__u32(&b->c);
@@ -94,7 +94,7 @@ static void parse_comm(struct body *b, struct record *out)
 	out->comm.exec = b->misc & PERF_RECORD_MISC_COMM_EXEC;
 }
 
-static void parse_task(struct body *b, struct record *out)
+static void perfrecord_parse_task(struct body *b, struct record *out)
 {
 	out->tgid = cursor__u32(&b->c);
 	out->fork.parent_tgid = cursor__u32(&b->c);
@@ -104,17 +104,17 @@ static void parse_task(struct body *b, struct record *out)
 
 static void perfrecord_parse_fork(struct body *b, struct record *out)
 {
-	parse_task(b, out);
+	perfrecord_parse_task(b, out);
 	out->type = RECORD_FORK;
 }
 
 static void perfrecord_parse_exit(struct body *b, struct record *out)
 {
-	parse_task(b, out);
+	perfrecord_parse_task(b, out);
 	out->type = RECORD_EXIT;
 }
 
-static void parse_lost(struct body *b, struct record *out)
+static void perfrecord_parse_lost(struct body *b, struct record *out)
 {
 	out->type = RECORD_LOST;
 	out->tgid = out->tid = 0;
@@ -123,12 +123,9 @@ static void parse_lost(struct body *b, struct record *out)
 }
 
 static void (*const parsers[])(struct body *, struct record *) = {
-	[PERF_RECORD_MMAP] = parse_mmap,
-	[PERF_RECORD_MMAP2] = parse_mmap2,
-	[PERF_RECORD_COMM] = parse_comm,
-	[PERF_RECORD_FORK] = perfrecord_parse_fork,
-	[PERF_RECORD_EXIT] = perfrecord_parse_exit,
-	[PERF_RECORD_LOST] = parse_lost,
+	[PERF_RECORD_MMAP] = perfrecord_parse_mmap, [PERF_RECORD_MMAP2] = perfrecord_parse_mmap2,
+	[PERF_RECORD_COMM] = perfrecord_parse_comm, [PERF_RECORD_FORK] = perfrecord_parse_fork,
+	[PERF_RECORD_EXIT] = perfrecord_parse_exit, [PERF_RECORD_LOST] = perfrecord_parse_lost,
 };
 
 bool perfrecord__parse_body(const struct perfrecord_body *in, struct record *out)

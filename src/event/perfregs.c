@@ -46,7 +46,7 @@ uint64_t perfregs__preferred(uint16_t e_machine)
 }
 
 /* Returns NONE if the machine has no such register, or is unknown. */
-static uint8_t dwarf_of(const struct machine *m, unsigned bit)
+static uint8_t perfregs_dwarf_of(const struct machine *m, unsigned bit)
 {
 	for (size_t i = 0; i < MACHINE_CNT; i++)
 		if (machines[i].elf == m->elf)
@@ -58,7 +58,7 @@ void perfregs__order(struct perfregs_order *o, const struct machine *m, uint64_t
 {
 	*o = (struct perfregs_order){ .machine = m, .mask = mask };
 	for (; mask; mask &= mask - 1)
-		o->dwarf[o->cnt++] = dwarf_of(m, (unsigned)__builtin_ctzll(mask));
+		o->dwarf[o->cnt++] = perfregs_dwarf_of(m, (unsigned)__builtin_ctzll(mask));
 }
 
 uint64_t perfregs__spread(const struct perfregs_order *o, const uint64_t *values, size_t cnt,

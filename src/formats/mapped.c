@@ -16,16 +16,16 @@ static struct {
 	struct sigaction before;
 } guarded;
 
-static uintptr_t page_of(uintptr_t at)
+static uintptr_t mapped_page_of(uintptr_t at)
 {
 	return at & ~(guarded.page_sz - 1);
 }
 
 /* Handles SIGBUS for a page past the end of a truncated file: maps zeros from there on. For any
  * other page, restores the default action. */
-static void on_lost_page(int sig, siginfo_t *info, void *context)
+static void mapped_on_lost_page(int sig, siginfo_t *info, void *context)
 {
-	uintptr_t page = page_of((uintptr_t)info->si_addr);
+	uintptr_t page = mapped_page_of((uintptr_t)info->si_addr);
 	int err = errno;
 
 	(void)context;
@@ -40,11 +40,11 @@ static void on_lost_page(int sig, siginfo_t *info, void *context)
 
 static void mapped_guard(const struct mapped *m)
 {
-	struct sigaction a = { .sa_sigaction = on_lost_page, .sa_flags = SA_SIGINFO };
+	struct sigaction a = { .sa_sigaction = mapped_on_lost_page, .sa_flags = SA_SIGINFO };
 
 	guarded.page_sz = (uintptr_t)sysconf(_SC_PAGESIZE);
 	guarded.start = (uintptr_t)m->bytes;
-	guarded.end = page_of(guarded.start + m->map_sz + guarded.page_sz - 1);
+	guarded.end = mapped_page_of(guarded.start + m->map_sz + guarded.page_sz - 1);
 	guarded.lost = guarded.end;
 	sigaction(SIGBUS, &a, &guarded.before);
 }
@@ -90,7 +90,7 @@ void mapped__let_go(struct mapped *m, uint64_t off)
 {
 	if (off < m->let_go + LET_GO_SZ)
 		return;
-	off = page_of(off);
+	off = mapped_page_of(off);
 	madvise((void *)(uintptr_t)(m->bytes + m->let_go), off - m->let_go, MADV_DONTNEED);
 	m->let_go = off;
 }

@@ -47,7 +47,7 @@ static int perfattr_add_ids(struct perf_attrs *a, const struct perf_attr *attr, 
 	return 0;
 }
 
-static void set_layout(struct perf_attr *a)
+static void perfattr_set_layout(struct perf_attr *a)
 {
 	struct perf_layout *l = &a->layout;
 	bool identified = a->attr.sample_type & PERF_SAMPLE_IDENTIFIER;
@@ -90,7 +90,7 @@ static int perfattr_copy(struct perf_attr *to, const struct perf_attr_source *fr
 		memcpy(to->ids, from->ids, from->id_cnt * sizeof(*to->ids));
 	to->converts = perfattr_has_stacks(to->attr.sample_type);
 	to->reg_cnt = (uint32_t)__builtin_popcountll(to->attr.sample_regs_user);
-	set_layout(to);
+	perfattr_set_layout(to);
 	return 0;
 }
 

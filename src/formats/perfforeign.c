@@ -51,7 +51,7 @@ static void perfforeign_write_header(struct output *out, uint32_t type, uint16_t
 	output__write(out, &h, sizeof(h));
 }
 
-static void write_trailer(struct output *out, const struct record *r)
+static void perfforeign_write_trailer(struct output *out, const struct record *r)
 {
 	output__u32(out, r->tgid);
 	output__u32(out, r->tid);
@@ -74,7 +74,7 @@ static size_t perfforeign_name_room(size_t sz)
 
 /* ---- writers of the record types ---- */
 
-static bool write_mmap(struct output *out, const struct record *r)
+static bool perfforeign_write_mmap(struct output *out, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
 	size_t name_sz = strnlen(m->path, NAME_MAX_SZ - 1);
@@ -101,13 +101,13 @@ static bool write_mmap(struct output *out, const struct record *r)
 	output__u32(out, m->prot);
 	output__u32(out, MAP_PRIVATE_FLAG);
 	perfforeign_write_name(out, m->path, name_sz);
-	write_trailer(out, r);
+	perfforeign_write_trailer(out, r);
 	return true;
 }
 
 /* Writes a COMM record. Converts a command line to the name that the kernel would set: the base
  * name of the program, cut to 15 bytes. */
-static bool write_comm(struct output *out, const struct record *r)
+static bool perfforeign_write_comm(struct output *out, const struct record *r)
 {
 	const char *name = r->comm.name;
 	size_t sz = strcspn(name, " ");
@@ -127,11 +127,11 @@ static bool write_comm(struct output *out, const struct record *r)
 	output__u32(out, r->tgid);
 	output__u32(out, r->tid);
 	perfforeign_write_name(out, name, sz);
-	write_trailer(out, r);
+	perfforeign_write_trailer(out, r);
 	return true;
 }
 
-static bool write_task(struct output *out, const struct record *r, uint32_t type)
+static bool perfforeign_write_task(struct output *out, const struct record *r, uint32_t type)
 {
 	bool fork = type == PERF_RECORD_FORK;
 
@@ -141,37 +141,35 @@ static bool write_task(struct output *out, const struct record *r, uint32_t type
 	output__u32(out, r->tid);
 	output__u32(out, fork ? r->fork.parent_tid : r->tid);
 	output__u64(out, r->time_ns);
-	write_trailer(out, r);
+	perfforeign_write_trailer(out, r);
 	return true;
 }
 
 static bool perfforeign_write_fork(struct output *out, const struct record *r)
 {
-	return write_task(out, r, PERF_RECORD_FORK);
+	return perfforeign_write_task(out, r, PERF_RECORD_FORK);
 }
 
 static bool perfforeign_write_exit(struct output *out, const struct record *r)
 {
-	return write_task(out, r, PERF_RECORD_EXIT);
+	return perfforeign_write_task(out, r, PERF_RECORD_EXIT);
 }
 
-static bool write_lost(struct output *out, const struct record *r)
+static bool perfforeign_write_lost(struct output *out, const struct record *r)
 {
 	perfforeign_write_header(out, PERF_RECORD_LOST, 0, RECORD_HEADER_SZ + 16 + TRAILER_SZ);
 	output__u64(out, 1);
 	output__u64(out, r->lost.cnt);
-	write_trailer(out, r);
+	perfforeign_write_trailer(out, r);
 	return true;
 }
 
 static bool perfforeign_write_process(struct output *out, const struct item *item)
 {
 	static bool (*const writers[])(struct output *, const struct record *) = {
-		[RECORD_MMAP] = write_mmap,
-		[RECORD_COMM] = write_comm,
-		[RECORD_FORK] = perfforeign_write_fork,
-		[RECORD_EXIT] = perfforeign_write_exit,
-		[RECORD_LOST] = write_lost,
+		[RECORD_MMAP] = perfforeign_write_mmap, [RECORD_COMM] = perfforeign_write_comm,
+		[RECORD_FORK] = perfforeign_write_fork, [RECORD_EXIT] = perfforeign_write_exit,
+		[RECORD_LOST] = perfforeign_write_lost,
 	};
 	size_t type = item->record.type;
 

@@ -32,7 +32,7 @@ static bool perfheader_fetch(struct perf_reader *r, uint64_t off, void *to, size
 	return p;
 }
 
-static void *fetch_new(struct perf_reader *r, uint64_t off, uint64_t sz)
+static void *perfheader_fetch_new(struct perf_reader *r, uint64_t off, uint64_t sz)
 {
 	void *data = sz <= INPUT_RUN_MAX ? malloc(sz + 1) : NULL;
 
@@ -53,12 +53,12 @@ int perf_reader__add_attr(struct perf_reader *r, const struct perf_attr_source *
 	return err;
 }
 
-static bool add_attr(struct perf_reader *r, const uint8_t *entry)
+static bool perfheader_add_attr(struct perf_reader *r, const uint8_t *entry)
 {
 	size_t attr_sz = r->header.attr_sz - sizeof(struct perf_file_section);
 	uint64_t off = perfheader_u64_at(entry + attr_sz),
 		 sz = perfheader_u64_at(entry + attr_sz + 8);
-	void *ids = sz ? fetch_new(r, off, sz) : NULL;
+	void *ids = sz ? perfheader_fetch_new(r, off, sz) : NULL;
 	struct perf_attr_source source = { entry, attr_sz, ids, ids ? sz / 8 : 0 };
 	bool ok = (ids || !sz) && perf_reader__add_attr(r, &source) == 0;
 
@@ -66,7 +66,7 @@ static bool add_attr(struct perf_reader *r, const uint8_t *entry)
 	return ok;
 }
 
-static void read_attrs(struct perf_reader *r)
+static void perfheader_read_attrs(struct perf_reader *r)
 {
 	struct perf_file_section s = r->header.attrs;
 	uint64_t each = r->header.attr_sz;
@@ -76,9 +76,9 @@ static void read_attrs(struct perf_reader *r)
 		fault__set(&r->base.fault, 16, "no events are described");
 		return;
 	}
-	table = fetch_new(r, s.off, s.sz);
+	table = perfheader_fetch_new(r, s.off, s.sz);
 	for (uint64_t i = 0; table && i < s.sz / each && !r->base.fault.set; i++)
-		if (!add_attr(r, table + i * each))
+		if (!perfheader_add_attr(r, table + i * each))
 			fault__set(&r->base.fault, s.off + i * each,
 				   "the description of event %" PRIu64 " is damaged", i);
 	if (!table)
@@ -88,16 +88,16 @@ static void read_attrs(struct perf_reader *r)
 	free(table);
 }
 
-static bool has_feature(const struct perf_reader *r, unsigned id)
+static bool perfheader_has_feature(const struct perf_reader *r, unsigned id)
 {
 	return r->header.features[id / 64] >> (id % 64) & 1;
 }
 
-static void read_feature(struct perf_reader *r, unsigned id, const uint8_t *section)
+static void perfheader_read_feature(struct perf_reader *r, unsigned id, const uint8_t *section)
 {
 	uint64_t off = perfheader_u64_at(section), sz = perfheader_u64_at(section + 8);
 
-	r->features[id].data = fetch_new(r, off, sz);
+	r->features[id].data = perfheader_fetch_new(r, off, sz);
 	r->features[id].sz = sz;
 	if (!r->features[id].data)
 		fault__set(&r->later, off, "the section of feature %u is cut off", id);
@@ -111,14 +111,14 @@ void perf_reader__read_features(struct perf_reader *r)
 	for (size_t i = 0; i < PERF_FEATURES / 64; i++)
 		cnt += (unsigned)__builtin_popcountll(r->header.features[i]);
 	r->has_features = true;
-	table = fetch_new(r, r->data_end, cnt * sizeof(struct perf_file_section));
+	table = perfheader_fetch_new(r, r->data_end, cnt * sizeof(struct perf_file_section));
 	if (!table) {
 		fault__set(&r->later, r->data_end, "the table of features is cut off");
 		return;
 	}
 	for (unsigned id = 0, n = 0; id < PERF_FEATURES; id++)
-		if (has_feature(r, id))
-			read_feature(r, id, table + 16 * n++);
+		if (perfheader_has_feature(r, id))
+			perfheader_read_feature(r, id, table + 16 * n++);
 	free(table);
 	if (r->features[PERF_FEAT_BUILD_ID].data)
 		perf_build_ids__add(&r->build_ids, r->features[PERF_FEAT_BUILD_ID].data,
@@ -129,10 +129,10 @@ static void perfheader_begin_file(struct perf_reader *r)
 {
 	struct perf_file_section data = r->header.data;
 
-	read_attrs(r);
+	perfheader_read_attrs(r);
 	if (r->base.fault.set)
 		return;
-	if (has_feature(r, PERF_FEAT_DIR_FORMAT))
+	if (perfheader_has_feature(r, PERF_FEAT_DIR_FORMAT))
 		fault__set(&r->base.fault, 0,
 			   "is a part of a recording in a folder (perf record --threads); make "
 			   "one stream of it: perf inject -i FOLDER -o - | stacktrace");

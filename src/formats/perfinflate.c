@@ -24,7 +24,7 @@ int perf_inflate__begin(struct perf_inflate *z, const uint8_t *data, size_t sz)
 }
 
 /* Returns true for records with a payload outside of them, and for records that contain others. */
-static bool is_odd(uint32_t type)
+static bool perfinflate_is_odd(uint32_t type)
 {
 	return type == PERF_TRACING_DATA || type == PERF_AUXTRACE || type == PERF_COMPRESSED ||
 	       type == PERF_COMPRESSED2;
@@ -40,7 +40,7 @@ static bool perfinflate_take(struct perf_inflate *z, struct raw *raw, const char
 	*raw = (struct raw){ .data = z->plain.data + z->at, .brief = true };
 	memcpy(&sz, raw->data + 6, sizeof(sz));
 	raw->sz = sz;
-	if (sz < 8 || is_odd(raw__type(raw)))
+	if (sz < 8 || perfinflate_is_odd(raw__type(raw)))
 		*wrong = "a damaged record in compressed data";
 	raw->round = raw__type(raw) == PERF_FINISHED_ROUND;
 	if (*wrong || sz > left)

@@ -35,7 +35,7 @@ static uint16_t perfreader_record_sz(const uint8_t *p)
 /* ---- records ---- */
 
 /* Returns the record at the input position, or NULL at the end or a fault. */
-static const uint8_t *peek_record(struct perf_reader *r, size_t *sz)
+static const uint8_t *perfreader_peek_record(struct perf_reader *r, size_t *sz)
 {
 	struct input *in = r->base.in;
 	uint64_t off = input__off(in);
@@ -65,7 +65,7 @@ static const uint8_t *peek_record(struct perf_reader *r, size_t *sz)
 	return p;
 }
 
-static void add_attr_record(struct perf_reader *r, const struct raw *raw)
+static void perfreader_add_attr_record(struct perf_reader *r, const struct raw *raw)
 {
 	const uint8_t *attr = raw->data + RECORD_HEADER_SZ;
 	size_t left = raw->sz - RECORD_HEADER_SZ;
@@ -82,14 +82,14 @@ static void add_attr_record(struct perf_reader *r, const struct raw *raw)
 			   "the description of an event is damaged");
 }
 
-static void mark_round(struct perf_reader *r, struct raw *raw)
+static void perfreader_mark_round(struct perf_reader *r, struct raw *raw)
 {
 	(void)r;
 	raw->round = true;
 }
 
 /* Extends the record by its payload, which follows it. */
-static void extend_tracing_data(struct perf_reader *r, struct raw *raw)
+static void perfreader_extend_tracing_data(struct perf_reader *r, struct raw *raw)
 {
 	uint32_t sz = 0;
 
@@ -111,14 +111,14 @@ static void perfreader_add_build_id(struct perf_reader *r, struct raw *raw)
 	perf_build_ids__add(&r->build_ids, raw->data, raw->sz);
 }
 
-static void take_attr(struct perf_reader *r, struct raw *raw)
+static void perfreader_take_attr(struct perf_reader *r, struct raw *raw)
 {
 	if (r->pipe)
-		add_attr_record(r, raw);
+		perfreader_add_attr_record(r, raw);
 }
 
 /* Skips hardware traces: they are not samples, and they contain offsets in the file. */
-static void skip_auxtrace(struct perf_reader *r, struct raw *raw)
+static void perfreader_skip_auxtrace(struct perf_reader *r, struct raw *raw)
 {
 	uint64_t payload = 0;
 
@@ -132,7 +132,7 @@ static void skip_auxtrace(struct perf_reader *r, struct raw *raw)
 		fault__set(&r->base.fault, input__off(r->base.in), "ends in a hardware trace");
 }
 
-static void begin_inflate(struct perf_reader *r, struct raw *raw)
+static void perfreader_begin_inflate(struct perf_reader *r, struct raw *raw)
 {
 	size_t head = raw__type(raw) == PERF_COMPRESSED ? 8 : 16;
 	uint64_t sz = raw->sz - 8;
@@ -149,18 +149,18 @@ static void begin_inflate(struct perf_reader *r, struct raw *raw)
 
 /* Handlers by record type. A handler sets data to NULL if the record must not be returned. */
 static void (*const handlers[])(struct perf_reader *, struct raw *) = {
-	[PERF_HEADER_ATTR] = take_attr,
-	[PERF_TRACING_DATA] = extend_tracing_data,
+	[PERF_HEADER_ATTR] = perfreader_take_attr,
+	[PERF_TRACING_DATA] = perfreader_extend_tracing_data,
 	[PERF_HEADER_BUILD_ID] = perfreader_add_build_id,
-	[PERF_FINISHED_ROUND] = mark_round,
-	[PERF_AUXTRACE_INFO] = skip_auxtrace,
-	[PERF_AUXTRACE] = skip_auxtrace,
-	[PERF_AUXTRACE_ERROR] = skip_auxtrace,
-	[PERF_COMPRESSED] = begin_inflate,
-	[PERF_COMPRESSED2] = begin_inflate,
+	[PERF_FINISHED_ROUND] = perfreader_mark_round,
+	[PERF_AUXTRACE_INFO] = perfreader_skip_auxtrace,
+	[PERF_AUXTRACE] = perfreader_skip_auxtrace,
+	[PERF_AUXTRACE_ERROR] = perfreader_skip_auxtrace,
+	[PERF_COMPRESSED] = perfreader_begin_inflate,
+	[PERF_COMPRESSED2] = perfreader_begin_inflate,
 };
 
-static bool next_plain(struct perf_reader *r, struct raw *raw)
+static bool perfreader_next_plain(struct perf_reader *r, struct raw *raw)
 {
 	const char *wrong = NULL;
 
@@ -192,14 +192,14 @@ static bool perf_next(struct stream_reader *base, struct raw *raw)
 	uint32_t type;
 
 	while (!base->fault.set) {
-		if (next_plain(r, raw))
+		if (perfreader_next_plain(r, raw))
 			return true;
 		input__step(base->in, r->step);
 		r->step = 0;
 		if (base->fault.set)
 			break;
 		*raw = (struct raw){ .off = input__off(base->in) };
-		raw->data = peek_record(r, &raw->sz);
+		raw->data = perfreader_peek_record(r, &raw->sz);
 		if (!raw->data)
 			return perfreader_end(r);
 		r->step = raw->sz;
@@ -234,14 +234,14 @@ const struct perf_attr *perf_reader__attr(struct perf_reader *r, const struct ra
 	return perf_attrs__find(&r->attrs, perfreader_u64_at(raw->data + raw->sz - at));
 }
 
-static uint64_t sample_time(const struct perf_attr *a, const struct raw *raw)
+static uint64_t perfreader_sample_time(const struct perf_attr *a, const struct raw *raw)
 {
 	size_t at = a->layout.time;
 
 	return at && at + 8 <= raw->sz ? perfreader_u64_at(raw->data + at) : 0;
 }
 
-static uint64_t trailer_time(const struct perf_attr *a, const struct raw *raw)
+static uint64_t perfreader_trailer_time(const struct perf_attr *a, const struct raw *raw)
 {
 	size_t at = perf_attr__trailer_time(a);
 
@@ -259,7 +259,8 @@ static uint64_t perf_time(struct stream_reader *base, const struct raw *raw)
 	a = perf_reader__attr(perfreader_of(base), raw);
 	if (!a)
 		return 0;
-	return type == PERF_RECORD_SAMPLE ? sample_time(a, raw) : trailer_time(a, raw);
+	return type == PERF_RECORD_SAMPLE ? perfreader_sample_time(a, raw)
+					  : perfreader_trailer_time(a, raw);
 }
 
 static uint16_t perfreader_cpumode(const struct raw *raw)
@@ -284,7 +285,7 @@ static void perfreader_parse_sample(struct perf_reader *r, const struct perf_att
 }
 
 /* Returns true for a record of a guest: its processes are not on this machine. */
-static bool is_foreign(const struct raw *raw)
+static bool perfreader_is_foreign(const struct raw *raw)
 {
 	uint16_t mode = perfreader_cpumode(raw);
 
@@ -304,11 +305,11 @@ static void perfreader_parse_process(struct perf_reader *r, const struct perf_at
 	memcpy(&body.misc, raw->data + 4, sizeof(body.misc));
 	body.data = raw->data + RECORD_HEADER_SZ;
 	body.sz = raw->sz - RECORD_HEADER_SZ - trailer;
-	record->time_ns = trailer_time(a, raw);
+	record->time_ns = perfreader_trailer_time(a, raw);
 	record->cpu = UINT32_MAX;
 	if (cpu)
 		memcpy(&record->cpu, raw->data + raw->sz - cpu, sizeof(record->cpu));
-	if (!perfrecord__parse_body(&body, record) || is_foreign(raw))
+	if (!perfrecord__parse_body(&body, record) || perfreader_is_foreign(raw))
 		return;
 	item->kind = ITEM_PROCESS;
 	if (record->type != RECORD_MMAP || record->mmap.build_id.sz > 0)
@@ -322,8 +323,8 @@ static void perfreader_parse_process(struct perf_reader *r, const struct perf_at
 
 #define CHAIN_HEAD_SZ (RECORD_HEADER_SZ + 16) /* cookie, number of entries */
 
-static void parse_chain(struct perf_reader *r, const struct perf_attr *a, const struct raw *raw,
-			struct item *item)
+static void perfreader_parse_chain(struct perf_reader *r, const struct perf_attr *a,
+				   const struct raw *raw, struct item *item)
 {
 	size_t trailer = perf_attr__trailer_sz(a);
 	struct item_chain *c = &item->chain;
@@ -335,7 +336,8 @@ static void parse_chain(struct perf_reader *r, const struct perf_attr *a, const 
 	cnt = perfreader_u64_at(raw->data + RECORD_HEADER_SZ + 8);
 	if (cnt > ITEM_CHAIN_MAX || cnt > (raw->sz - CHAIN_HEAD_SZ - trailer) / 8)
 		return;
-	item->record = (struct record){ .time_ns = trailer_time(a, raw), .cpu = UINT32_MAX };
+	item->record =
+		(struct record){ .time_ns = perfreader_trailer_time(a, raw), .cpu = UINT32_MAX };
 	memcpy(&item->record.tgid, raw->data + raw->sz - trailer, 4);
 	memcpy(&item->record.tid, raw->data + raw->sz - trailer + 4, 4);
 	memcpy(r->base.chain, raw->data + CHAIN_HEAD_SZ, cnt * 8);
@@ -356,7 +358,7 @@ static void perf_parse(struct stream_reader *base, const struct raw *raw, struct
 	if (type == PERF_RECORD_SAMPLE)
 		perfreader_parse_sample(r, a, raw, item);
 	else if (type == PERF_CALLCHAIN_DEFERRED)
-		parse_chain(r, a, raw, item);
+		perfreader_parse_chain(r, a, raw, item);
 	else
 		perfreader_parse_process(r, a, raw, item);
 }

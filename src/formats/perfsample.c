@@ -26,7 +26,7 @@ static uint64_t perfsample_read_u64(struct perfsample_parse *p)
 	return v;
 }
 
-static void skip_words(struct perfsample_parse *p, uint64_t cnt)
+static void perfsample_skip_words(struct perfsample_parse *p, uint64_t cnt)
 {
 	if (cnt > UINT32_MAX)
 		p->c.err = true;
@@ -36,7 +36,7 @@ static void skip_words(struct perfsample_parse *p, uint64_t cnt)
 /* ---- fields of variable size ---- */
 
 /* Skips the values of one counter, or of all counters of a group. */
-static void read_counters(struct perfsample_parse *p)
+static void perfsample_read_counters(struct perfsample_parse *p)
 {
 	uint64_t f = p->attr->attr.read_format, cnt = 1;
 	bool group = f & PERF_FORMAT_GROUP;
@@ -49,10 +49,10 @@ static void read_counters(struct perfsample_parse *p)
 	if (cnt > UINT16_MAX)
 		p->c.err = true;
 	else
-		skip_words(p, times + cnt * each);
+		perfsample_skip_words(p, times + cnt * each);
 }
 
-static void read_chain(struct perfsample_parse *p)
+static void perfsample_read_chain(struct perfsample_parse *p)
 {
 	uint64_t cnt = perfsample_read_u64(p);
 	const uint8_t *ips;
@@ -68,7 +68,7 @@ static void read_chain(struct perfsample_parse *p)
 	p->sample->chain_cnt = cnt;
 }
 
-static void read_raw(struct perfsample_parse *p)
+static void perfsample_read_raw(struct perfsample_parse *p)
 {
 	cursor__bytes(&p->c, cursor__u32(&p->c));
 }
@@ -76,7 +76,7 @@ static void read_raw(struct perfsample_parse *p)
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
 
-static void read_branches(struct perfsample_parse *p)
+static void perfsample_read_branches(struct perfsample_parse *p)
 {
 	uint64_t cnt = perfsample_read_u64(p), type = p->attr->attr.branch_sample_type;
 
@@ -84,10 +84,11 @@ static void read_branches(struct perfsample_parse *p)
 		p->c.err = true;
 		return;
 	}
-	skip_words(p, (type & BRANCH_HW_INDEX ? 1 : 0) + cnt * (type & BRANCH_COUNTERS ? 4 : 3));
+	perfsample_skip_words(p, (type & BRANCH_HW_INDEX ? 1 : 0) +
+					 cnt * (type & BRANCH_COUNTERS ? 4 : 3));
 }
 
-static void read_regs(struct perfsample_parse *p)
+static void perfsample_read_regs(struct perfsample_parse *p)
 {
 	uint64_t abi = perfsample_read_u64(p);
 	size_t sz = p->attr->reg_cnt * sizeof(uint64_t);
@@ -103,7 +104,7 @@ static void read_regs(struct perfsample_parse *p)
 	memcpy(s->regs, values, sz);
 }
 
-static void read_stack(struct perfsample_parse *p)
+static void perfsample_read_stack(struct perfsample_parse *p)
 {
 	uint64_t wanted = perfsample_read_u64(p), sz;
 	const uint8_t *bytes;
@@ -125,18 +126,20 @@ struct perfsample_field {
 };
 
 /* The fields in the order of the record. Fields after the stack are not parsed. */
-static const struct perfsample_field before_chain[] = { { PERF_SAMPLE_READ, read_counters },
-							{ 0, NULL } };
-static const struct perfsample_field chain_field[] = { { PERF_SAMPLE_CALLCHAIN, read_chain },
-						       { 0, NULL } };
+static const struct perfsample_field before_chain[] = {
+	{ PERF_SAMPLE_READ, perfsample_read_counters }, { 0, NULL }
+};
+static const struct perfsample_field chain_field[] = {
+	{ PERF_SAMPLE_CALLCHAIN, perfsample_read_chain }, { 0, NULL }
+};
 static const struct perfsample_field before_stack[] = {
-	{ PERF_SAMPLE_RAW, read_raw },
-	{ PERF_SAMPLE_BRANCH_STACK, read_branches },
+	{ PERF_SAMPLE_RAW, perfsample_read_raw },
+	{ PERF_SAMPLE_BRANCH_STACK, perfsample_read_branches },
 	{ 0, NULL },
 };
 static const struct perfsample_field stack_fields[] = {
-	{ PERF_SAMPLE_REGS_USER, read_regs },
-	{ PERF_SAMPLE_STACK_USER, read_stack },
+	{ PERF_SAMPLE_REGS_USER, perfsample_read_regs },
+	{ PERF_SAMPLE_STACK_USER, perfsample_read_stack },
 	{ 0, NULL },
 };
 
@@ -179,7 +182,8 @@ static uint32_t perfsample_u32_at(const uint8_t *data, size_t at)
 	return v;
 }
 
-static void read_fixed(const struct perf_layout *l, const uint8_t *data, struct item *item)
+static void perfsample_read_fixed(const struct perf_layout *l, const uint8_t *data,
+				  struct item *item)
 {
 	struct record *r = &item->record;
 
@@ -210,6 +214,6 @@ bool perf_sample__parse(const struct perf_attr *a, const void *data, size_t sz, 
 	s->stack.bytes = NULL;
 	if (!perfsample_parse(&p))
 		return false;
-	read_fixed(&a->layout, data, item);
+	perfsample_read_fixed(&a->layout, data, item);
 	return true;
 }

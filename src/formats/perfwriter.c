@@ -79,8 +79,8 @@ void perf_event_desc__rewrite(uint8_t *data, size_t sz)
 }
 
 /* Writes a rewritten copy of data of the reader. */
-static void write_changed(struct output *out, const uint8_t *data, size_t sz,
-			  void (*rewrite)(uint8_t *, size_t))
+static void perfwriter_write_changed(struct output *out, const uint8_t *data, size_t sz,
+				     void (*rewrite)(uint8_t *, size_t))
 {
 	uint8_t *copy = malloc(sz + 1);
 
@@ -92,22 +92,23 @@ static void write_changed(struct output *out, const uint8_t *data, size_t sz,
 	free(copy);
 }
 
-static void write_attr(struct perf_writer *w, const struct perf_attr *a)
+static void perfwriter_write_attr(struct perf_writer *w, const struct perf_attr *a)
 {
-	write_changed(w->base.out, a->bytes, a->sz, perf_attr__rewrite);
+	perfwriter_write_changed(w->base.out, a->bytes, a->sz, perf_attr__rewrite);
 }
 
 /* Returns true for features that are no longer true of the output: it has no compressed records and
  * no hardware traces. */
-static bool is_stale(uint64_t feature)
+static bool perfwriter_is_stale(uint64_t feature)
 {
 	return feature == PERF_FEAT_COMPRESSED || feature == PERF_FEAT_AUXTRACE;
 }
 
-static void write_feature(struct perf_writer *w, unsigned id, const struct perf_feature *f)
+static void perfwriter_write_feature(struct perf_writer *w, unsigned id,
+				     const struct perf_feature *f)
 {
 	if (id == PERF_FEAT_EVENT_DESC)
-		write_changed(w->base.out, f->data, f->sz, perf_event_desc__rewrite);
+		perfwriter_write_changed(w->base.out, f->data, f->sz, perf_event_desc__rewrite);
 	else
 		output__write(w->base.out, f->data, f->sz);
 }
@@ -121,18 +122,18 @@ static void perfwriter_write_record_header(struct output *out, uint32_t type, si
 	output__write(out, &h, sizeof(h));
 }
 
-static void write_attr_record(struct perf_writer *w, const struct perf_attr *a)
+static void perfwriter_write_attr_record(struct perf_writer *w, const struct perf_attr *a)
 {
 	size_t room = (PERF_RECORD_MAX - RECORD_HEADER_SZ - a->sz) / 8;
 	size_t cnt = a->id_cnt < room ? a->id_cnt : room;
 
 	perfwriter_write_record_header(w->base.out, PERF_HEADER_ATTR,
 				       RECORD_HEADER_SZ + a->sz + cnt * 8);
-	write_attr(w, a);
+	perfwriter_write_attr(w, a);
 	output__write(w->base.out, a->ids, cnt * 8);
 }
 
-static void write_tracing_data(struct perf_writer *w, const struct perf_feature *f)
+static void perfwriter_write_tracing_data(struct perf_writer *w, const struct perf_feature *f)
 {
 	perfwriter_write_record_header(w->base.out, PERF_TRACING_DATA, 12);
 	output__u32(w->base.out, (uint32_t)f->sz);
@@ -141,7 +142,7 @@ static void write_tracing_data(struct perf_writer *w, const struct perf_feature 
 }
 
 /* Writes the section as records. It is a list of records already, but without their type. */
-static void write_build_ids(struct perf_writer *w, const struct perf_feature *f)
+static void perfwriter_write_build_ids(struct perf_writer *w, const struct perf_feature *f)
 {
 	struct cursor c = cursor__on(f->data, f->sz);
 
@@ -158,7 +159,8 @@ static void write_build_ids(struct perf_writer *w, const struct perf_feature *f)
 	}
 }
 
-static void write_feature_record(struct perf_writer *w, unsigned id, const struct perf_feature *f)
+static void perfwriter_write_feature_record(struct perf_writer *w, unsigned id,
+					    const struct perf_feature *f)
 {
 	if (f->sz > PERF_RECORD_MAX - 16) {
 		w->base.dropped++;
@@ -166,18 +168,18 @@ static void write_feature_record(struct perf_writer *w, unsigned id, const struc
 	}
 	perfwriter_write_record_header(w->base.out, PERF_HEADER_FEATURE, 16 + f->sz);
 	output__u64(w->base.out, id);
-	write_feature(w, id, f);
+	perfwriter_write_feature(w, id, f);
 }
 
 /* Writes the features of a file as records of a stream. */
-static void write_features_as_records(struct perf_writer *w)
+static void perfwriter_write_features_as_records(struct perf_writer *w)
 {
 	static const struct {
 		unsigned id;
 		void (*write)(struct perf_writer *, const struct perf_feature *);
 	} own_records[] = {
-		{ PERF_FEAT_TRACING_DATA, write_tracing_data },
-		{ PERF_FEAT_BUILD_ID, write_build_ids },
+		{ PERF_FEAT_TRACING_DATA, perfwriter_write_tracing_data },
+		{ PERF_FEAT_BUILD_ID, perfwriter_write_build_ids },
 	};
 
 	w->has_features = true;
@@ -187,25 +189,25 @@ static void write_features_as_records(struct perf_writer *w)
 
 		while (own < 2 && own_records[own].id != id)
 			own++;
-		if (!f->data || is_stale(id))
+		if (!f->data || perfwriter_is_stale(id))
 			continue;
 		if (own < 2)
 			own_records[own].write(w, f);
 		else if (f->sz > 0)
-			write_feature_record(w, id, f);
+			perfwriter_write_feature_record(w, id, f);
 	}
 }
 
-static void begin_stream(struct perf_writer *w)
+static void perfwriter_begin_stream(struct perf_writer *w)
 {
 	output__u64(w->base.out, PERF_MAGIC);
 	output__u64(w->base.out, PERF_PIPE_HEADER_SZ);
 	if (!w->reader || w->reader->pipe)
 		return;
 	for (size_t i = 0; i < w->reader->attrs.cnt; i++)
-		write_attr_record(w, &w->reader->attrs.v[i]);
+		perfwriter_write_attr_record(w, &w->reader->attrs.v[i]);
 	if (w->reader->has_features)
-		write_features_as_records(w);
+		perfwriter_write_features_as_records(w);
 }
 
 /* ---- a file ---- */
@@ -226,7 +228,7 @@ static void perfwriter_begin_file(struct perf_writer *w)
 	for (size_t i = 0; i < attrs->cnt; i++) {
 		const struct perf_attr *a = &attrs->v[i];
 
-		write_attr(w, a);
+		perfwriter_write_attr(w, a);
 		output__zeros(out, each - a->sz);
 		output__u64(out, a->id_cnt ? ids_off : 0);
 		output__u64(out, a->id_cnt * 8);
@@ -249,7 +251,7 @@ static void perfwriter_end_file(struct perf_writer *w)
 	w->header.data.sz = off - w->header.data.off;
 	memset(w->header.features, 0, sizeof(w->header.features));
 	for (unsigned id = 0; id < PERF_FEATURES; id++) {
-		if (!w->reader->features[id].data || is_stale(id))
+		if (!w->reader->features[id].data || perfwriter_is_stale(id))
 			continue;
 		w->header.features[id / 64] |= 1ull << (id % 64);
 		off += sizeof(struct perf_file_section);
@@ -258,10 +260,10 @@ static void perfwriter_end_file(struct perf_writer *w)
 		for (unsigned id = 0; id < PERF_FEATURES; id++) {
 			const struct perf_feature *f = &w->reader->features[id];
 
-			if (!f->data || is_stale(id))
+			if (!f->data || perfwriter_is_stale(id))
 				continue;
 			if (pass == 1) {
-				write_feature(w, id, f);
+				perfwriter_write_feature(w, id, f);
 				continue;
 			}
 			output__u64(out, off);
@@ -279,7 +281,7 @@ static void perf_begin(struct stream_writer *base)
 	struct perf_writer *w = perfwriter_of(base);
 
 	if (w->pipe)
-		begin_stream(w);
+		perfwriter_begin_stream(w);
 	else
 		perfwriter_begin_file(w);
 	if (!w->reader)
@@ -287,7 +289,7 @@ static void perf_begin(struct stream_writer *base)
 }
 
 /* Rewrites the record itself, because the reader may have read other events since. */
-static void rewrite_attr_record(uint8_t *data, size_t sz)
+static void perfwriter_rewrite_attr_record(uint8_t *data, size_t sz)
 {
 	uint32_t attr_sz;
 
@@ -296,7 +298,7 @@ static void rewrite_attr_record(uint8_t *data, size_t sz)
 	perf_attr__rewrite(data + RECORD_HEADER_SZ, attr_sz < sz ? attr_sz : sz);
 }
 
-static void pass_feature(struct perf_writer *w, const struct raw *raw)
+static void perfwriter_pass_feature(struct perf_writer *w, const struct raw *raw)
 {
 	struct perf_feature f = { (uint8_t *)raw->data + 16, raw->sz - 16 };
 	uint64_t id;
@@ -304,10 +306,10 @@ static void pass_feature(struct perf_writer *w, const struct raw *raw)
 	if (raw->sz < 16)
 		return;
 	memcpy(&id, raw->data + RECORD_HEADER_SZ, sizeof(id));
-	if (is_stale(id))
+	if (perfwriter_is_stale(id))
 		return;
 	output__write(w->base.out, raw->data, 16);
-	write_feature(w, id < PERF_FEATURES ? (unsigned)id : 0, &f);
+	perfwriter_write_feature(w, id < PERF_FEATURES ? (unsigned)id : 0, &f);
 }
 
 static void perf_pass(struct stream_writer *base, const struct raw *raw)
@@ -316,9 +318,10 @@ static void perf_pass(struct stream_writer *base, const struct raw *raw)
 	uint32_t type = raw__type(raw);
 
 	if (type == PERF_HEADER_ATTR && w->reader->pipe)
-		write_changed(base->out, raw->data, raw->sz, rewrite_attr_record);
+		perfwriter_write_changed(base->out, raw->data, raw->sz,
+					 perfwriter_rewrite_attr_record);
 	else if (type == PERF_HEADER_FEATURE)
-		pass_feature(w, raw);
+		perfwriter_pass_feature(w, raw);
 	else
 		output__write(base->out, raw->data, raw->sz);
 }
@@ -335,7 +338,7 @@ static void perf_end(struct stream_writer *base)
 	if (!w->pipe)
 		perfwriter_end_file(w);
 	else if (w->reader && !w->reader->pipe && !w->has_features)
-		write_features_as_records(w);
+		perfwriter_write_features_as_records(w);
 }
 
 static void perfwriter_free(struct stream_writer *base)

@@ -44,7 +44,7 @@ static uint64_t sysprofreader_u64_at(const struct frame_view *f, size_t off)
 }
 
 /* Returns NULL if the string does not end within the frame. */
-static const char *str_at(const struct frame_view *f, size_t off)
+static const char *sysprofreader_str_at(const struct frame_view *f, size_t off)
 {
 	if (off >= f->sz || !memchr(f->data + off, 0, f->sz - off))
 		return NULL;
@@ -65,7 +65,7 @@ static bool sysprofreader_is_index(const struct frame_view *f)
 	       sysprofreader_u32_at(f, SYSPROF_AT_PADDING2) == SYSPROF_INDEX_MARK;
 }
 
-static bool peek_frame(struct sysprof_reader *r, struct frame_view *f)
+static bool sysprofreader_peek_frame(struct sysprof_reader *r, struct frame_view *f)
 {
 	struct input *in = r->base.in;
 	uint64_t off = input__off(in);
@@ -96,7 +96,7 @@ static bool sysprof_next(struct stream_reader *base, struct raw *raw)
 	do {
 		input__step(base->in, r->step);
 		r->step = 0;
-		if (base->fault.set || !peek_frame(r, &f))
+		if (base->fault.set || !sysprofreader_peek_frame(r, &f))
 			return false;
 		r->step = f.sz;
 	} while (sysprofreader_is_index(&f));
@@ -144,7 +144,7 @@ static bool sysprofreader_parse_sample(const struct frame_view *f, uint64_t *cha
 
 /* Returns the register mask, or 0 if it is unknown. The frame has no mask, but recorders use one of
  * these sets. */
-static uint64_t mask_of(uint32_t cnt, uint32_t abi)
+static uint64_t sysprofreader_mask_of(uint32_t cnt, uint32_t abi)
 {
 	static const struct {
 		uint32_t cnt, abi;
@@ -166,14 +166,15 @@ static uint64_t mask_of(uint32_t cnt, uint32_t abi)
 }
 
 /* Returns the program counter, or 0 if the mask is unknown. Register numbers are those of perf. */
-static uint64_t program_counter(const struct item_stack *s)
+static uint64_t sysprofreader_program_counter(const struct item_stack *s)
 {
 	unsigned number = s->mask >> 32 ? 32 : 8;
 
 	return s->mask ? s->regs[__builtin_popcountll(s->mask & ((1ull << number) - 1))] : 0;
 }
 
-static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_stack(const struct frame_view *f, uint64_t *chain,
+				      struct item *item)
 {
 	struct item_stack *s = &item->sample.stack;
 	uint64_t sz, regs;
@@ -194,9 +195,9 @@ static bool parse_stack(const struct frame_view *f, uint64_t *chain, struct item
 	if (s->abi == 0)
 		s->abi = 2; /* older recorders have padding here */
 	s->foreign = f->reader->swap;
-	s->mask = mask_of(s->cnt, s->abi);
+	s->mask = sysprofreader_mask_of(s->cnt, s->abi);
 	sysprofreader_words_at(f, regs + 8, s->regs, s->cnt);
-	item->sample.ip = program_counter(s);
+	item->sample.ip = sysprofreader_program_counter(s);
 	s->sz = s->wanted = sz;
 	s->bytes = f->data + SYSPROF_STACK_BYTES;
 	item->record.tid = sysprofreader_u32_at(f, SYSPROF_STACK_TID);
@@ -212,7 +213,7 @@ static int sysprofreader_hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static void parse_build_id(const char *text, struct build_id *id)
+static void sysprofreader_parse_build_id(const char *text, struct build_id *id)
 {
 	for (; id->sz < BUILD_ID_MAX && sysprofreader_hex(text[0]) >= 0 &&
 	       sysprofreader_hex(text[1]) >= 0;
@@ -221,9 +222,9 @@ static void parse_build_id(const char *text, struct build_id *id)
 			(uint8_t)(sysprofreader_hex(text[0]) << 4 | sysprofreader_hex(text[1]));
 }
 
-static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_map(const struct frame_view *f, uint64_t *chain, struct item *item)
 {
-	const char *path = str_at(f, SYSPROF_MAP_PATH), *id;
+	const char *path = sysprofreader_str_at(f, SYSPROF_MAP_PATH), *id;
 	struct record_mmap *m = &item->record.mmap;
 
 	(void)chain;
@@ -237,9 +238,9 @@ static bool parse_map(const struct frame_view *f, uint64_t *chain, struct item *
 				   .prot = PROT_READ | PROT_EXEC,
 				   .path = path };
 	m->len = sysprofreader_u64_at(f, SYSPROF_MAP_END) - m->start;
-	id = str_at(f, SYSPROF_MAP_PATH + strlen(path) + 1);
+	id = sysprofreader_str_at(f, SYSPROF_MAP_PATH + strlen(path) + 1);
 	if (id && id[0] == '@')
-		parse_build_id(id + 1, &m->build_id);
+		sysprofreader_parse_build_id(id + 1, &m->build_id);
 	return true;
 }
 
@@ -251,7 +252,7 @@ static bool sysprofreader_parse_process(const struct frame_view *f, uint64_t *ch
 	(void)chain;
 	item->kind = ITEM_PROCESS;
 	item->record.type = RECORD_COMM;
-	item->record.comm.name = str_at(f, SYSPROF_FRAME_SZ);
+	item->record.comm.name = sysprofreader_str_at(f, SYSPROF_FRAME_SZ);
 	item->record.comm.exec = false;
 	return item->record.comm.name;
 }
@@ -279,7 +280,8 @@ static bool sysprofreader_parse_exit(const struct frame_view *f, uint64_t *chain
 	return true;
 }
 
-static bool parse_overlay(const struct frame_view *f, uint64_t *chain, struct item *item)
+static bool sysprofreader_parse_overlay(const struct frame_view *f, uint64_t *chain,
+					struct item *item)
 {
 	struct item_overlay *o = &item->overlay;
 
@@ -287,20 +289,20 @@ static bool parse_overlay(const struct frame_view *f, uint64_t *chain, struct it
 	if (f->sz < SYSPROF_OVERLAY_SRC)
 		return false;
 	*o = (struct item_overlay){ .layer = f->data[SYSPROF_OVERLAY_LAYER],
-				    .src = str_at(f, SYSPROF_OVERLAY_SRC) };
-	o->dst = o->src ? str_at(f, SYSPROF_OVERLAY_SRC + strlen(o->src) + 1) : NULL;
+				    .src = sysprofreader_str_at(f, SYSPROF_OVERLAY_SRC) };
+	o->dst = o->src ? sysprofreader_str_at(f, SYSPROF_OVERLAY_SRC + strlen(o->src) + 1) : NULL;
 	item->kind = ITEM_OVERLAY;
 	return o->dst;
 }
 
 static const parse_fn parsers[] = {
 	[SYSPROF_SAMPLE] = sysprofreader_parse_sample,
-	[SYSPROF_MAP] = parse_map,
+	[SYSPROF_MAP] = sysprofreader_parse_map,
 	[SYSPROF_PROCESS] = sysprofreader_parse_process,
 	[SYSPROF_FORK] = sysprofreader_parse_fork,
 	[SYSPROF_EXIT] = sysprofreader_parse_exit,
-	[SYSPROF_OVERLAY] = parse_overlay,
-	[SYSPROF_STACK_USER] = parse_stack,
+	[SYSPROF_OVERLAY] = sysprofreader_parse_overlay,
+	[SYSPROF_STACK_USER] = sysprofreader_parse_stack,
 };
 
 static void sysprof_parse(struct stream_reader *base, const struct raw *raw, struct item *item)

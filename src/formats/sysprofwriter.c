@@ -100,7 +100,8 @@ struct frame_head {
 	size_t sz; /* size of the whole frame, before padding to a multiple of 8 */
 };
 
-static void write_head(struct sysprof_writer *w, const struct record *r, struct frame_head f)
+static void sysprofwriter_write_head(struct sysprof_writer *w, const struct record *r,
+				     struct frame_head f)
 {
 	uint8_t head[SYSPROF_FRAME_SZ] = { 0 };
 	uint16_t sz = (uint16_t)((f.sz + 7) / 8 * 8), cpu = (uint16_t)r->cpu;
@@ -121,7 +122,7 @@ static void sysprofwriter_pad(struct output *out, size_t sz)
 	output__zeros(out, -sz % 8);
 }
 
-static bool write_map(struct sysprof_writer *w, const struct record *r)
+static bool sysprofwriter_write_map(struct sysprof_writer *w, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
 	size_t path_sz = strnlen(m->path, PATH_SZ_MAX), id_sz = m->build_id.sz;
@@ -132,7 +133,7 @@ static bool write_map(struct sysprof_writer *w, const struct record *r)
 		return false;
 	for (size_t i = 0; i < id_sz; i++)
 		snprintf(id + 1 + 2 * i, 3, "%02x", m->build_id.bytes[i]);
-	write_head(w, r, (struct frame_head){ SYSPROF_MAP, r->tgid, sz });
+	sysprofwriter_write_head(w, r, (struct frame_head){ SYSPROF_MAP, r->tgid, sz });
 	output__u64(w->base.out, m->start);
 	output__u64(w->base.out, m->start + m->len);
 	output__u64(w->base.out, m->pgoff);
@@ -152,7 +153,7 @@ static bool sysprofwriter_write_process(struct sysprof_writer *w, const struct r
 
 	if (r->tid != r->tgid)
 		return false;
-	write_head(w, r, (struct frame_head){ SYSPROF_PROCESS, r->tgid, sz });
+	sysprofwriter_write_head(w, r, (struct frame_head){ SYSPROF_PROCESS, r->tgid, sz });
 	output__write(w->base.out, r->comm.name, name_sz);
 	output__zeros(w->base.out, 1);
 	sysprofwriter_pad(w->base.out, sz);
@@ -162,8 +163,9 @@ static bool sysprofwriter_write_process(struct sysprof_writer *w, const struct r
 /* Writes a FORK frame, also for a thread, like the recorder of sysprof. */
 static bool sysprofwriter_write_fork(struct sysprof_writer *w, const struct record *r)
 {
-	write_head(w, r,
-		   (struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, SYSPROF_FORK_TID + 8 });
+	sysprofwriter_write_head(
+		w, r,
+		(struct frame_head){ SYSPROF_FORK, r->fork.parent_tid, SYSPROF_FORK_TID + 8 });
 	output__u32(w->base.out, r->tid);
 	output__u32(w->base.out, 0);
 	return true;
@@ -171,14 +173,15 @@ static bool sysprofwriter_write_fork(struct sysprof_writer *w, const struct reco
 
 static bool sysprofwriter_write_exit(struct sysprof_writer *w, const struct record *r)
 {
-	write_head(w, r, (struct frame_head){ SYSPROF_EXIT, r->tid, SYSPROF_FRAME_SZ });
+	sysprofwriter_write_head(w, r,
+				 (struct frame_head){ SYSPROF_EXIT, r->tid, SYSPROF_FRAME_SZ });
 	return true;
 }
 
 static bool sysprofwriter_write_record(struct sysprof_writer *w, const struct item *item)
 {
 	static bool (*const writers[])(struct sysprof_writer *, const struct record *) = {
-		[RECORD_MMAP] = write_map,
+		[RECORD_MMAP] = sysprofwriter_write_map,
 		[RECORD_COMM] = sysprofwriter_write_process,
 		[RECORD_FORK] = sysprofwriter_write_fork,
 		[RECORD_EXIT] = sysprofwriter_write_exit,
@@ -198,22 +201,23 @@ static bool sysprofwriter_write_sample(struct sysprof_writer *w, const struct it
 
 	if (!cnt)
 		cnt = 2; /* only the sampled address */
-	write_head(w, &item->record,
-		   (struct frame_head){ SYSPROF_SAMPLE, item->record.tgid,
-					SYSPROF_SAMPLE_SZ + cnt * 8 });
+	sysprofwriter_write_head(w, &item->record,
+				 (struct frame_head){ SYSPROF_SAMPLE, item->record.tgid,
+						      SYSPROF_SAMPLE_SZ + cnt * 8 });
 	output__u32(w->base.out, (uint32_t)cnt);
 	output__u32(w->base.out, item->record.tid);
 	output__write(w->base.out, chain, cnt * 8);
 	return true;
 }
 
-static bool write_overlay(struct sysprof_writer *w, const struct item *item)
+static bool sysprofwriter_write_overlay(struct sysprof_writer *w, const struct item *item)
 {
 	const struct item_overlay *o = &item->overlay;
 	size_t src_sz = strnlen(o->src, PATH_SZ_MAX), dst_sz = strnlen(o->dst, PATH_SZ_MAX);
 	size_t sz = SYSPROF_OVERLAY_SRC + src_sz + 1 + dst_sz + 1;
 
-	write_head(w, &item->record, (struct frame_head){ SYSPROF_OVERLAY, item->record.tgid, sz });
+	sysprofwriter_write_head(w, &item->record,
+				 (struct frame_head){ SYSPROF_OVERLAY, item->record.tgid, sz });
 	output__u32(w->base.out, o->layer & 0xff);
 	output__u32(w->base.out, (uint32_t)(dst_sz << 16 | src_sz));
 	output__write(w->base.out, o->src, src_sz);
@@ -238,7 +242,7 @@ static void sysprof_convert(struct stream_writer *base, const struct item *item)
 		[ITEM_OTHER] = sysprofwriter_write_nothing,
 		[ITEM_SAMPLE] = sysprofwriter_write_sample,
 		[ITEM_PROCESS] = sysprofwriter_write_record,
-		[ITEM_OVERLAY] = write_overlay,
+		[ITEM_OVERLAY] = sysprofwriter_write_overlay,
 		[ITEM_CHAIN] = sysprofwriter_write_nothing,
 	};
 	struct sysprof_writer *w = sysprofwriter_of(base);

@@ -71,7 +71,8 @@ int code_list__err(const struct code_list *l)
  */
 
 /* Returns false if no function at that address is known. */
-static bool entry_moved(const struct code_entry *e, const struct codemap *m, struct code *c)
+static bool codelist_entry_moved(const struct code_entry *e, const struct codemap *m,
+				 struct code *c)
 {
 	if (!codemap__find(m, e->from, e->time_ns, c) || c->start != e->from)
 		return false;
@@ -87,7 +88,7 @@ static int codelist_entry_apply(const struct code_list *l, const struct code_ent
 			  .frames_sz = e->frames_sz };
 	int err;
 
-	if (e->moved && !entry_moved(e, m, &c))
+	if (e->moved && !codelist_entry_moved(e, m, &c))
 		return 0;
 	c.start = e->start;
 	c.sz = e->sz;
@@ -154,7 +155,7 @@ static struct code_list codelist_block_list(const struct code_result *r)
 	return l;
 }
 
-static bool entry_is_sound(const struct code_list *l, const struct code_entry *e)
+static bool codelist_entry_is_sound(const struct code_list *l, const struct code_entry *e)
 {
 	const char *name = (const char *)l->names.data + e->name;
 
@@ -165,12 +166,12 @@ static bool entry_is_sound(const struct code_list *l, const struct code_entry *e
 	       e->frames_off <= l->frames.sz && e->frames_sz <= l->frames.sz - e->frames_off;
 }
 
-static bool entries_are_sound(const struct code_list *l)
+static bool codelist_entries_are_sound(const struct code_list *l)
 {
 	const struct code_entry *entries = (const void *)l->entries.data;
 
 	for (size_t i = 0; i < code_list__cnt(l); i++)
-		if (!entry_is_sound(l, &entries[i]))
+		if (!codelist_entry_is_sound(l, &entries[i]))
 			return false;
 	return true;
 }
@@ -192,7 +193,7 @@ bool code_block__is_sound(const void *block, size_t sz, uint64_t from, uint64_t 
 		return false;
 	if (l.names.sz && l.names.data[l.names.sz - 1] != '\0')
 		return false;
-	return entries_are_sound(&l);
+	return codelist_entries_are_sound(&l);
 }
 
 struct code_list code_list__of_block(void *block)

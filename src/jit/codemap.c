@@ -98,7 +98,7 @@ void codemap__free(struct codemap *m)
  */
 
 /* Returns NULL if there is no code in the page. */
-static struct codemap_page *find_page(const struct codemap *m, uint64_t number)
+static struct codemap_page *codemap_find_page(const struct codemap *m, uint64_t number)
 {
 	uint32_t at = HASHINDEX_FIND(&m->index, seed__mix(number), i, m->pages[i].number == number);
 
@@ -124,7 +124,7 @@ static int reserve_pieces(struct codemap *m, struct codemap_page *p, uint32_t cn
 }
 
 /* Returns NULL if out of memory. */
-static struct codemap_page *add_page(struct codemap *m, uint64_t number)
+static struct codemap_page *codemap_add_page(struct codemap *m, uint64_t number)
 {
 	struct codemap_page *pages =
 		array__room(m->pages, m->page_cnt, &m->page_cap, sizeof(*pages));
@@ -146,14 +146,14 @@ static struct codemap_page *add_page(struct codemap *m, uint64_t number)
 }
 
 /* Returns NULL if there is no room. */
-static struct codemap_page *get_page(struct codemap *m, uint64_t number)
+static struct codemap_page *codemap_get_page(struct codemap *m, uint64_t number)
 {
-	struct codemap_page *p = find_page(m, number);
+	struct codemap_page *p = codemap_find_page(m, number);
 
 	if (!p && m->page_cnt == PAGES_MAX)
 		return errno = E2BIG, NULL;
 	if (!p)
-		p = add_page(m, number);
+		p = codemap_add_page(m, number);
 	return p ? p : (errno = ENOMEM, NULL);
 }
 
@@ -227,7 +227,8 @@ static bool codemap_is_other(const struct codemap *m, const struct piece *p,
 }
 
 /* Adds the part of the entry from `off` to `end` of the page. */
-static int add_to_page(struct codemap *m, struct codemap_page *p, uint32_t off, uint32_t end)
+static int codemap_add_to_page(struct codemap *m, struct codemap_page *p, uint32_t off,
+			       uint32_t end)
 {
 	uint32_t from, to;
 	bool other = false;
@@ -248,16 +249,17 @@ static int add_to_page(struct codemap *m, struct codemap_page *p, uint32_t off, 
 	return 0;
 }
 
-static int add_to_pages(struct codemap *m, const struct codemap_entry *e)
+static int codemap_add_to_pages(struct codemap *m, const struct codemap_entry *e)
 {
 	int err = 0;
 
 	for (uint64_t at = e->start; at < e->end && err == 0;) {
 		uint64_t page_end = (at | (PAGE_SZ - 1)) + 1;
 		uint64_t end = page_end && page_end < e->end ? page_end : e->end;
-		struct codemap_page *p = get_page(m, at >> PAGE_BITS);
+		struct codemap_page *p = codemap_get_page(m, at >> PAGE_BITS);
 
-		err = p ? add_to_page(m, p, at % PAGE_SZ, (uint32_t)(end - at) + at % PAGE_SZ)
+		err = p ? codemap_add_to_page(m, p, at % PAGE_SZ,
+					      (uint32_t)(end - at) + at % PAGE_SZ)
 			: -errno;
 		at = end;
 	}
@@ -282,7 +284,7 @@ static uint32_t codemap_version_at(const struct codemap *m, uint32_t at, uint64_
 
 /* A function without call-frame information is walked by frame pointer, as when there is no more
  * room. */
-static void keep_frames(struct codemap *m, const struct code *c, struct codemap_entry *e)
+static void codemap_keep_frames(struct codemap *m, const struct code *c, struct codemap_entry *e)
 {
 	if (!c->frames_sz || c->frames_sz > FRAMES_MAX - m->frames.sz)
 		return;
@@ -309,9 +311,9 @@ int codemap__add(struct codemap *m, const struct code *c)
 		return -ENOMEM;
 	if (m->cnt && e.time_ns < entries[m->cnt - 1].time_ns) /* written by another thread */
 		e.time_ns = entries[m->cnt - 1].time_ns;
-	keep_frames(m, c, &e);
+	codemap_keep_frames(m, c, &e);
 	m->entries[m->cnt] = e;
-	err = add_to_pages(m, &e);
+	err = codemap_add_to_pages(m, &e);
 	m->cnt++; /* also on failure, because versions may refer to it */
 	return err;
 }
@@ -348,7 +350,7 @@ int codemap__keep_newest(struct codemap *m)
 
 bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, struct code *c)
 {
-	const struct codemap_page *p = find_page(m, addr >> PAGE_BITS);
+	const struct codemap_page *p = codemap_find_page(m, addr >> PAGE_BITS);
 	const struct codemap_entry *e;
 	uint32_t last = p ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
 

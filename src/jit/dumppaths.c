@@ -48,7 +48,7 @@ void dump_paths__free(struct dump_paths *j)
 }
 
 /* Accepts any PID in jit-PID.dump: in a container it is another one. */
-static bool is_dump(const char *path)
+static bool dumppaths_is_dump(const char *path)
 {
 	const char *name = strrchr(path, '/');
 	size_t digits;
@@ -87,7 +87,8 @@ void dump_paths__apply(struct dump_paths *j, const struct record *r)
 {
 	struct telling *t;
 
-	if (r->type != RECORD_MMAP || !(r->mmap.prot & PROT_EXEC) || !is_dump(r->mmap.path))
+	if (r->type != RECORD_MMAP || !(r->mmap.prot & PROT_EXEC) ||
+	    !dumppaths_is_dump(r->mmap.path))
 		return;
 	t = dumppaths_find(j, r->tgid);
 	if (t && strcmp(t->path, r->mmap.path) == 0)

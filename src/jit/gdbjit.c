@@ -70,7 +70,7 @@ static void gdbjit_count_file(const struct record_mmap *m, void *arg)
 		s->hash = (s->hash ^ m->ino ^ m->start) * 0x9e3779b97f4a7c15u;
 }
 
-static void search_file(const struct record_mmap *m, void *arg)
+static void gdbjit_search_file(const struct record_mmap *m, void *arg)
 {
 	struct gdbjit_search *s = arg;
 	struct elf_file *f;
@@ -101,7 +101,7 @@ static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 		return;
 	maps__read(maps, gdbjit_count_file, &s);
 	if (s.hash != g->files && lseek(maps, 0, SEEK_SET) == 0) {
-		maps__read(maps, search_file, &s);
+		maps__read(maps, gdbjit_search_file, &s);
 		g->files = s.files.failed ? 0 : s.hash;
 		g->address = s.found;
 	}

@@ -34,7 +34,7 @@ static void jit_drop(struct jit *j, struct process_code *p)
 	process_code__put(p);
 }
 
-static struct process_code *find_oldest(const struct jit *j)
+static struct process_code *jit_find_oldest(const struct jit *j)
 {
 	struct process_code *oldest = j->processes;
 
@@ -43,7 +43,7 @@ static struct process_code *find_oldest(const struct jit *j)
 	return oldest;
 }
 
-static struct process_code *find_largest(const struct jit *j)
+static struct process_code *jit_find_largest(const struct jit *j)
 {
 	struct process_code *largest = j->processes;
 
@@ -63,12 +63,12 @@ static size_t jit_bytes_of_all(const struct jit *j)
 
 /* The largest process is not read again for some time: a process that fills the shared memory loses
  * its own part. */
-static void keep_bounds(struct jit *j)
+static void jit_keep_bounds(struct jit *j)
 {
 	while (jit_bytes_of_all(j) > BYTES_MAX)
-		process_code__empty(find_largest(j), ASIDE_NS);
+		process_code__empty(jit_find_largest(j), ASIDE_NS);
 	while (HASH_COUNT(j->processes) > PROCESSES_MAX)
-		jit_drop(j, find_oldest(j));
+		jit_drop(j, jit_find_oldest(j));
 }
 
 static struct process_code *jit_find(const struct jit *j, uint32_t tgid)
@@ -115,7 +115,7 @@ struct process_code *jit__code(struct jit *j, uint32_t tgid)
 	if (p) {
 		p->used = ++j->used;
 		process_code__get(p);
-		keep_bounds(j);
+		jit_keep_bounds(j);
 	}
 	pthread_mutex_unlock(&j->lock);
 	return p;
@@ -157,7 +157,7 @@ static void jit_done(struct job *job)
 		process_code__undone(r->code);
 	process_code__put(r->code);
 	pthread_mutex_lock(&r->jit->lock);
-	keep_bounds(r->jit);
+	jit_keep_bounds(r->jit);
 	pthread_mutex_unlock(&r->jit->lock);
 	free(r);
 }
@@ -187,7 +187,7 @@ void jit__read(struct jit *j, struct process_code *p, struct jobs *jobs)
  */
 
 /* Must hold the lock of the process. */
-static void await_read(struct process_code *p)
+static void jit_await_read(struct process_code *p)
 {
 	uint64_t until_ns = p->reading_ns + PROCESS_CODE_WAIT_NS;
 
@@ -202,7 +202,7 @@ static void jit_read_if_due(struct jit *j, struct process_code *p, const struct 
 
 	pthread_mutex_lock(&p->lock);
 	if (!jobs)
-		await_read(p);
+		jit_await_read(p);
 	due = process_code__begin(p, place->time_ns);
 	pthread_mutex_unlock(&p->lock);
 	if (due)
@@ -303,7 +303,7 @@ size_t jit__shrink(struct jit *j, size_t sz)
 	size_t freed = 0;
 
 	pthread_mutex_lock(&j->lock);
-	for (struct process_code *p; freed < sz && (p = find_largest(j)) && p->sz;) {
+	for (struct process_code *p; freed < sz && (p = jit_find_largest(j)) && p->sz;) {
 		freed += p->sz;
 		process_code__empty(p, ASIDE_NS);
 	}

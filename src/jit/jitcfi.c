@@ -44,7 +44,7 @@ struct jit_cfi {
 };
 
 /* Returns the time to some milliseconds, cheaply: it is read for each frame of JIT code. */
-static uint64_t coarse_ns(void)
+static uint64_t jitcfi_coarse_ns(void)
 {
 	struct timespec ts;
 
@@ -55,7 +55,7 @@ static uint64_t coarse_ns(void)
 /* ---- files with frames --------------------------------------------------------------------------
  */
 
-static void forget_images(struct watched *w)
+static void jitcfi_forget_images(struct watched *w)
 {
 	struct jitcfi_image *i, *next;
 
@@ -66,12 +66,12 @@ static void forget_images(struct watched *w)
 	}
 }
 
-static void forget_old_images(struct watched *w)
+static void jitcfi_forget_old_images(struct watched *w)
 {
 	uint32_t generation = process_code__frames_generation(w->code);
 
 	if (w->generation != generation)
-		forget_images(w);
+		jitcfi_forget_images(w);
 	w->generation = generation;
 }
 
@@ -79,7 +79,7 @@ static void forget_old_images(struct watched *w)
  * again. */
 static bool jitcfi_may_make(struct jit_cfi *j, const struct code *c)
 {
-	uint64_t now_ns = coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
+	uint64_t now_ns = jitcfi_coarse_ns(), from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
 
 	if (!jit__is_live(j->jit))
 		return true;
@@ -91,7 +91,7 @@ static bool jitcfi_may_make(struct jit_cfi *j, const struct code *c)
 }
 
 /* Returns NULL if the function must be walked by frame pointer. */
-static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
+static struct elf_file *jitcfi_image_of(struct jit_cfi *j, struct watched *w, const struct code *c)
 {
 	struct jitcfi_image *i, wanted = { .key = { c->start, c->time_ns } };
 
@@ -101,7 +101,7 @@ static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const str
 	if (!jitcfi_may_make(j, c))
 		return NULL;
 	if (HASH_COUNT(w->images) >= FILES_MAX)
-		forget_images(w);
+		jitcfi_forget_images(w);
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return NULL;
@@ -117,7 +117,7 @@ static struct elf_file *image_of(struct jit_cfi *j, struct watched *w, const str
 }
 
 /* Finds a function that was looked up before. */
-static struct elf_file *known_image(const struct watched *w, const struct jit_place *p)
+static struct elf_file *jitcfi_known_image(const struct watched *w, const struct jit_place *p)
 {
 	const struct jitcfi_image *last = NULL;
 
@@ -134,7 +134,7 @@ static struct elf_file *known_image(const struct watched *w, const struct jit_pl
 static void jitcfi_forget(struct jit_cfi *j, struct watched *w)
 {
 	HASH_DEL(j->processes, w);
-	forget_images(w);
+	jitcfi_forget_images(w);
 	process_code__put(w->code);
 	free(w);
 }
@@ -193,7 +193,7 @@ static bool jitcfi_begin_read(struct process_code *p, bool found)
 {
 	uint64_t wait_ns = found || p->none ? SEARCH_NS : AGAIN_NS;
 
-	if (!process_code__begin(p, p->has_list ? coarse_ns() - wait_ns : UINT64_MAX))
+	if (!process_code__begin(p, p->has_list ? jitcfi_coarse_ns() - wait_ns : UINT64_MAX))
 		return false;
 	p->wants_list = true;
 	return true;
@@ -206,10 +206,10 @@ static bool jitcfi_look_up(struct jit_cfi *j, struct watched *w, const struct ji
 	struct code c;
 	bool found;
 
-	forget_old_images(w);
+	jitcfi_forget_old_images(w);
 	found = process_code__find_frames(w->code, p, &c);
 	if (found && c.frames)
-		*file = image_of(j, w, &c);
+		*file = jitcfi_image_of(j, w, &c);
 	return found;
 }
 
@@ -237,7 +237,7 @@ struct elf_file *jit_cfi__find(struct jit_cfi *j, const struct jit_place *p, str
 	if (!w)
 		return NULL;
 	if (!process_code__lock_now(w->code))
-		return known_image(w, p);
+		return jitcfi_known_image(w, p);
 	due = jitcfi_begin_read(w->code, jitcfi_look_up(j, w, p, &file));
 	pthread_mutex_unlock(&w->code->lock);
 	if (due)
@@ -255,7 +255,7 @@ bool jit_cfi__none(const struct jit_cfi *j, const struct process *p)
 	return w && jit__is_current(j->jit, w->code) && w->code->none;
 }
 
-static size_t image_sz(const struct jitcfi_image *i)
+static size_t jitcfi_image_sz(const struct jitcfi_image *i)
 {
 	size_t sz = sizeof(*i);
 
@@ -272,7 +272,7 @@ size_t jit_cfi__sz(const struct jit_cfi *j)
 
 	for (const struct watched *w = j ? j->processes : NULL; w; w = w->hh.next)
 		for (const struct jitcfi_image *i = w->images; i; i = i->hh.next)
-			sz += image_sz(i);
+			sz += jitcfi_image_sz(i);
 	return sz;
 }
 

@@ -65,7 +65,7 @@ struct pending {
  * .eh_frame_hdr begins with its version, 1, and encodings; a CIE begins with its length, and its
  * id, 0.
  */
-static void unwinding_info(struct record_head *r, struct pending *p)
+static void jitdump_unwinding_info(struct record_head *r, struct pending *p)
 {
 	uint64_t sz = cursor__u64(&r->rest), hdr_sz = cursor__u64(&r->rest);
 	const uint8_t *at;
@@ -147,7 +147,7 @@ static void jitdump_add_record(const struct code_progress *d, struct record_head
 	if (r->id == CODE_MOVE)
 		jitdump_move(d, r, l);
 	if (r->id == UNWINDING_INFO)
-		unwinding_info(r, p);
+		jitdump_unwinding_info(r, p);
 }
 
 /* Returns the bytes that must be available from here on: call-frame information belongs to the
@@ -188,8 +188,8 @@ static uint64_t jitdump_add_records(const struct code_progress *d, struct cursor
 }
 
 /* Adds the records of the next chunk. Returns their bytes, and sets `*err`. */
-static uint64_t add_chunk(const struct code_progress *d, const struct code_part *part,
-			  struct code_list *l, int *err)
+static uint64_t jitdump_add_chunk(const struct code_progress *d, const struct code_part *part,
+				  struct code_list *l, int *err)
 {
 	uint64_t left = part->end - d->off;
 	uint8_t bytes[CHUNK_SZ];
@@ -207,7 +207,7 @@ int jitdump__read(struct code_progress *d, const struct code_part *part, struct 
 
 	while (!err && done > 0 && d->off < part->until && d->off < part->end &&
 	       !code_list__is_full(l)) {
-		done = add_chunk(d, part, l, &err);
+		done = jitdump_add_chunk(d, part, l, &err);
 		d->off += done;
 	}
 	return err == -EAGAIN ? 0 : err;

@@ -50,7 +50,7 @@ static bool jitfile_status_number(const char *text, const char *key, unsigned n,
 	return found > 0;
 }
 
-static bool read_status(struct jit_owner *o)
+static bool jitfile_read_status(struct jit_owner *o)
 {
 	char text[4096];
 
@@ -92,7 +92,7 @@ int jit_owner__open(struct jit_owner *o, int proc, uint32_t tgid)
 	o->proc = openat(proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (o->proc >= 0)
 		o->root = openat(o->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (o->root >= 0 && read_status(o) && jitfile_read_start(o))
+	if (o->root >= 0 && jitfile_read_status(o) && jitfile_read_start(o))
 		return 0;
 	jit_owner__close(o);
 	return -ESRCH;
@@ -132,7 +132,7 @@ bool jit_owner__lives(const struct jit_owner *o)
 
 /* A hard link to another user's file is not a file of the process. For recorded processes, the user
  * trusts the recording. */
-static bool is_believed(const struct jit_owner *o, const struct stat *st)
+static bool jitfile_is_believed(const struct jit_owner *o, const struct stat *st)
 {
 	if (o->told)
 		return S_ISREG(st->st_mode);
@@ -141,18 +141,18 @@ static bool is_believed(const struct jit_owner *o, const struct stat *st)
 }
 
 /* Takes ownership of the handle. */
-static int open_handle(const struct jit_owner *o, int handle)
+static int jitfile_open_handle(const struct jit_owner *o, int handle)
 {
 	struct stat st;
 	int fd = -EPERM;
 
-	if (fstat(handle, &st) == 0 && is_believed(o, &st))
+	if (fstat(handle, &st) == 0 && jitfile_is_believed(o, &st))
 		fd = handle__reopen(handle, NULL);
 	close(handle);
 	return fd;
 }
 
-static int path_handle(int root, const char *path)
+static int jitfile_path_handle(int root, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS };
@@ -162,12 +162,12 @@ static int path_handle(int root, const char *path)
 
 static int jitfile_open_below(const struct jit_owner *o, int root, const char *path)
 {
-	int handle = path_handle(root, path);
+	int handle = jitfile_path_handle(root, path);
 
-	return handle < 0 ? -errno : open_handle(o, handle);
+	return handle < 0 ? -errno : jitfile_open_handle(o, handle);
 }
 
-static bool is_older(const struct jit_owner *o, int fd)
+static bool jitfile_is_older(const struct jit_owner *o, int fd)
 {
 	struct stat st;
 
@@ -175,14 +175,14 @@ static bool is_older(const struct jit_owner *o, int fd)
 }
 
 /* Rejects a file that an earlier process with this id left behind. */
-static int open_map(const struct jit_owner *o, int root, uint32_t tgid)
+static int jitfile_open_map(const struct jit_owner *o, int root, uint32_t tgid)
 {
 	char path[40];
 	int fd;
 
 	snprintf(path, sizeof(path), "tmp/perf-%u.map", tgid);
 	fd = jitfile_open_below(o, root, path);
-	if (fd >= 0 && is_older(o, fd)) {
+	if (fd >= 0 && jitfile_is_older(o, fd)) {
 		close(fd);
 		return -EPERM;
 	}
@@ -192,12 +192,12 @@ static int open_map(const struct jit_owner *o, int root, uint32_t tgid)
 /* Code in a container may be described outside of it. */
 int jit_owner__open_map(const struct jit_owner *o)
 {
-	int fd = open_map(o, o->root, o->inner_tgid), root;
+	int fd = jitfile_open_map(o, o->root, o->inner_tgid), root;
 
 	if (fd != -ENOENT || o->told)
 		return fd;
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = root < 0 ? -errno : open_map(o, root, o->tgid);
+	fd = root < 0 ? -errno : jitfile_open_map(o, root, o->tgid);
 	if (root >= 0)
 		close(root);
 	return fd;
@@ -209,7 +209,7 @@ struct dump_search {
 	uint64_t start, end;
 };
 
-static void find_dump(const struct record_mmap *m, void *arg)
+static void jitfile_find_dump(const struct record_mmap *m, void *arg)
 {
 	struct dump_search *s = arg;
 	const char *name = strrchr(m->path, '/');
@@ -223,7 +223,7 @@ static void find_dump(const struct record_mmap *m, void *arg)
 	s->end = m->start + m->len;
 }
 
-static int mapped_handle(const struct jit_owner *o, uint64_t start, uint64_t end)
+static int jitfile_mapped_handle(const struct jit_owner *o, uint64_t start, uint64_t end)
 {
 	char name[64];
 
@@ -234,11 +234,11 @@ static int mapped_handle(const struct jit_owner *o, uint64_t start, uint64_t end
 
 int jit_owner__open_mapped(const struct jit_owner *o, const struct record_mmap *m)
 {
-	int handle = mapped_handle(o, m->start, m->start + m->len), fd = -ENOENT;
+	int handle = jitfile_mapped_handle(o, m->start, m->start + m->len), fd = -ENOENT;
 	struct stat st;
 
 	if (handle < 0) /* without the right to follow these links */
-		handle = path_handle(o->root, m->path);
+		handle = jitfile_path_handle(o->root, m->path);
 	if (handle < 0)
 		return -errno;
 	if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode))
@@ -248,11 +248,12 @@ int jit_owner__open_mapped(const struct jit_owner *o, const struct record_mmap *
 }
 
 /* Opens the mapped file itself, else the file that has its path now. */
-static int open_dump(const struct jit_owner *o, const struct dump_search *s)
+static int jitfile_open_dump(const struct jit_owner *o, const struct dump_search *s)
 {
-	int handle = mapped_handle(o, s->start, s->end);
+	int handle = jitfile_mapped_handle(o, s->start, s->end);
 
-	return handle >= 0 ? open_handle(o, handle) : jitfile_open_below(o, o->root, s->path);
+	return handle >= 0 ? jitfile_open_handle(o, handle)
+			   : jitfile_open_below(o, o->root, s->path);
 }
 
 int jit_owner__open_dump(const struct jit_owner *o, const char *told)
@@ -266,10 +267,10 @@ int jit_owner__open_dump(const struct jit_owner *o, const char *told)
 	if (maps < 0)
 		return -errno;
 	snprintf(s.name, sizeof(s.name), "jit-%u.dump", o->inner_tgid);
-	maps__read(maps, find_dump, &s);
+	maps__read(maps, jitfile_find_dump, &s);
 	close(maps);
 	if (s.path)
-		fd = open_dump(o, &s);
+		fd = jitfile_open_dump(o, &s);
 	free(s.path);
 	return fd;
 }

@@ -28,7 +28,7 @@ static const uint64_t turn_sz[CODE_FORMAT_CNT] = {
 };
 
 /* Returns how long to wait after work that began at `begin_ns`. */
-static uint64_t rest_since(uint64_t begin_ns)
+static uint64_t processcode_rest_since(uint64_t begin_ns)
 {
 	return (monotonic__ns() - begin_ns) * SHARE;
 }
@@ -37,7 +37,7 @@ static uint64_t rest_since(uint64_t begin_ns)
  */
 
 /* Must hold the lock. */
-static void source_reset(struct process_code *p, size_t kind)
+static void processcode_source_reset(struct process_code *p, size_t kind)
 {
 	struct code_source *s = &p->sources[kind];
 
@@ -46,27 +46,27 @@ static void source_reset(struct process_code *p, size_t kind)
 	p->reloaded++;
 }
 
-static void source_restart(struct process_code *p, size_t kind)
+static void processcode_source_restart(struct process_code *p, size_t kind)
 {
 	pthread_mutex_lock(&p->lock);
-	source_reset(p, kind);
+	processcode_source_reset(p, kind);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /* Must hold the lock. */
-static void source_close(struct process_code *p, size_t kind)
+static void processcode_source_close(struct process_code *p, size_t kind)
 {
 	struct code_source *s = &p->sources[kind];
 
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
-	source_reset(p, kind);
+	processcode_source_reset(p, kind);
 }
 
 /* Adds functions to the map. Holds the lock for moments only: look-ups wait for it. Those of a perf
  * map need no lock. */
-static int source_add(struct process_code *p, size_t kind, const struct code_list *l)
+static int processcode_source_add(struct process_code *p, size_t kind, const struct code_list *l)
 {
 	struct code_source *s = &p->sources[kind];
 	size_t cnt = code_list__cnt(l);
@@ -84,20 +84,21 @@ static int source_add(struct process_code *p, size_t kind, const struct code_lis
 	return err;
 }
 
-static int source_read_part(struct process_code *p, size_t kind, uint64_t end, bool *more)
+static int processcode_source_read_part(struct process_code *p, size_t kind, uint64_t end,
+					bool *more)
 {
 	struct code_source *s = &p->sources[kind];
 	const struct code_file file = { kind, p->tgid, s->fd, end, p->workers };
 	struct code_list list;
 	int err = code_task__read(&file, &s->at, &list, more);
-	int add_err = source_add(p, kind, &list);
+	int add_err = processcode_source_add(p, kind, &list);
 
 	code_list__free(&list);
 	return err ? err : add_err;
 }
 
 /* Reads the file up to the offset `end`, or one turn of it. Reads all of a recorded process's. */
-static void source_read_more(struct process_code *p, size_t kind, uint64_t end)
+static void processcode_source_read_more(struct process_code *p, size_t kind, uint64_t end)
 {
 	struct code_source *s = &p->sources[kind];
 	uint64_t turn_end = p->owner.told ? end : s->at.off + turn_sz[kind];
@@ -111,7 +112,7 @@ static void source_read_more(struct process_code *p, size_t kind, uint64_t end)
 	}
 	do {
 		if (s->map)
-			err = source_read_part(p, kind, end, &more);
+			err = processcode_source_read_part(p, kind, end, &more);
 	} while (more && !err && s->at.off < turn_end);
 	p->failed |= workers__failed(err);
 	s->err = workers__failed(err) ? 0 : err;
@@ -119,7 +120,7 @@ static void source_read_more(struct process_code *p, size_t kind, uint64_t end)
 }
 
 /* Reads the new part of the file, or all of it if it has started over. */
-static void source_read(struct process_code *p, size_t kind)
+static void processcode_source_read(struct process_code *p, size_t kind)
 {
 	struct code_source *s = &p->sources[kind];
 	struct stat st;
@@ -131,17 +132,17 @@ static void source_read(struct process_code *p, size_t kind)
 	if (end == s->read_sz)
 		return;
 	if (end > s->at.off) {
-		source_read_more(p, kind, end);
+		processcode_source_read_more(p, kind, end);
 		if (s->err != -ESTALE)
 			return;
 	}
-	source_restart(p, kind);
-	source_read_more(p, kind, end);
+	processcode_source_restart(p, kind);
+	processcode_source_read_more(p, kind, end);
 }
 
 /* A removed text may be followed by another one of that name. A dump may be removed as soon as it
  * is mapped. */
-static void close_removed_map(struct process_code *p)
+static void processcode_close_removed_map(struct process_code *p)
 {
 	const struct code_source *s = &p->sources[CODE_MAP];
 	struct stat st;
@@ -149,14 +150,14 @@ static void close_removed_map(struct process_code *p)
 	if (s->fd < 0 || fstat(s->fd, &st) != 0 || st.st_nlink > 0)
 		return;
 	pthread_mutex_lock(&p->lock);
-	source_close(p, CODE_MAP);
+	processcode_source_close(p, CODE_MAP);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- the process --------------------------------------------------------------------------------
  */
 
-static int open_proc(const struct process_code *p)
+static int processcode_open_proc(const struct process_code *p)
 {
 	return p->proc ? open(p->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
@@ -164,7 +165,8 @@ static int open_proc(const struct process_code *p)
 /* A process that has ended is known only by its records. */
 static void processcode_open_owner(struct process_code *p)
 {
-	int proc = open_proc(p), err = proc < 0 ? -1 : jit_owner__open(&p->owner, proc, p->tgid);
+	int proc = processcode_open_proc(p),
+	    err = proc < 0 ? -1 : jit_owner__open(&p->owner, proc, p->tgid);
 
 	if (err && p->root)
 		jit_owner__open_recorded(&p->owner, p->root, p->tgid);
@@ -174,9 +176,9 @@ static void processcode_open_owner(struct process_code *p)
 }
 
 /* IDs are reused: the code of an ended process stays until another process has its ID. */
-static bool is_another(const struct process_code *p)
+static bool processcode_is_another(const struct process_code *p)
 {
-	int proc = jit_owner__lives(&p->owner) ? -1 : open_proc(p);
+	int proc = jit_owner__lives(&p->owner) ? -1 : processcode_open_proc(p);
 	bool exists = proc >= 0 && jit_owner__exists(proc, p->tgid);
 
 	if (proc >= 0)
@@ -186,7 +188,7 @@ static bool is_another(const struct process_code *p)
 
 /* Searches missing files, but rarely: reading the mappings of a large process takes milliseconds.
  */
-static void search_files(struct process_code *p)
+static void processcode_search_files(struct process_code *p)
 {
 	struct code_source *dump = &p->sources[CODE_DUMP], *map = &p->sources[CODE_MAP];
 	uint64_t begin_ns = monotonic__ns(), rest_ns;
@@ -198,11 +200,11 @@ static void search_files(struct process_code *p)
 		dump->fd = jit_owner__open_dump(&p->owner, p->told);
 	if (map->fd < 0)
 		map->fd = jit_owner__open_map(&p->owner);
-	rest_ns = rest_since(begin_ns);
+	rest_ns = processcode_rest_since(begin_ns);
 	p->search_ns = begin_ns + (rest_ns > SEARCH_NS ? rest_ns : SEARCH_NS);
 }
 
-static void warn_of_large_map(struct process_code *p)
+static void processcode_warn_of_large_map(struct process_code *p)
 {
 	if (!p->sources[CODE_MAP].overflowed || p->warned)
 		return;
@@ -221,10 +223,10 @@ static void processcode_read_files(struct process_code *p)
 	p->failed = false;
 	for (size_t i = 0; i < CODE_FORMAT_CNT; i++) {
 		first |= p->sources[i].fd >= 0 && !p->sources[i].map;
-		source_read(p, i);
+		processcode_source_read(p, i);
 	}
-	warn_of_large_map(p);
-	rest_ns = rest_since(begin_ns);
+	processcode_warn_of_large_map(p);
+	rest_ns = processcode_rest_since(begin_ns);
 	if (p->failed)
 		rest_ns = ALONE_NS;
 	else if (first || rest_ns <= CHEAP_NS * SHARE)
@@ -243,7 +245,7 @@ static void processcode_read_list(struct process_code *p)
 	if (begin_ns < p->list_ns)
 		return;
 	if (gdb_jit__read(p->listed, &p->owner))
-		p->list_ns = begin_ns + rest_since(begin_ns);
+		p->list_ns = begin_ns + processcode_rest_since(begin_ns);
 	else
 		p->list_ns = begin_ns + ALONE_NS;
 }
@@ -251,7 +253,7 @@ static void processcode_read_list(struct process_code *p)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-static uint32_t names_generation(const struct process_code *p)
+static uint32_t processcode_names_generation(const struct process_code *p)
 {
 	uint32_t reused = 0;
 	bool names = false;
@@ -268,14 +270,14 @@ static uint32_t names_generation(const struct process_code *p)
 static void processcode_empty(struct process_code *p)
 {
 	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
-		source_close(p, i);
+		processcode_source_close(p, i);
 	gdb_jit__forget(p->listed);
 	p->read_ns = 0;
 	p->has_list = p->discard = false;
 }
 
 /* Must hold the lock, and must not be called during a read. */
-static void report_content(struct process_code *p)
+static void processcode_report_content(struct process_code *p)
 {
 	size_t sz = gdb_jit__sz(p->listed);
 
@@ -284,7 +286,7 @@ static void report_content(struct process_code *p)
 	p->sz = sz;
 	p->none = (p->has_list || p->owner.told) && p->sources[CODE_DUMP].fd < 0 &&
 		  !gdb_jit__cnt(p->listed);
-	p->generation = names_generation(p);
+	p->generation = processcode_names_generation(p);
 }
 
 /* Must hold the lock. */
@@ -293,7 +295,7 @@ static void processcode_finish(struct process_code *p)
 	p->reading = false;
 	if (p->discard)
 		processcode_empty(p);
-	report_content(p);
+	processcode_report_content(p);
 	bell__ring(&p->read);
 }
 
@@ -331,11 +333,11 @@ void process_code__read(struct process_code *p)
 
 	if (!p->opened)
 		processcode_open_owner(p);
-	else if (is_another(p))
+	else if (processcode_is_another(p))
 		p->gone = true;
 	if (!p->gone) {
-		close_removed_map(p);
-		search_files(p);
+		processcode_close_removed_map(p);
+		processcode_search_files(p);
 		if (list)
 			processcode_read_list(p);
 		processcode_read_files(p);
@@ -361,7 +363,7 @@ void process_code__empty(struct process_code *p, uint64_t rest_ns)
 	p->sz = 0;
 	if (!p->reading) {
 		processcode_empty(p);
-		report_content(p);
+		processcode_report_content(p);
 	}
 	p->again_ns = monotonic__ns() + rest_ns;
 	pthread_mutex_unlock(&p->lock);
@@ -416,7 +418,7 @@ uint32_t process_code__frames_generation(const struct process_code *p)
 /* Reading a process may hang: its memory may be a file of its own FUSE server. */
 static void processcode_set_lane(struct process_code *p)
 {
-	int proc = open_proc(p);
+	int proc = processcode_open_proc(p);
 
 	if (proc < 0)
 		return;
@@ -466,7 +468,7 @@ void process_code__put(struct process_code *p)
 	if (!p || --p->refs > 0)
 		return;
 	for (size_t i = 0; i < CODE_FORMAT_CNT; i++)
-		source_close(p, i);
+		processcode_source_close(p, i);
 	gdb_jit__free(p->listed);
 	jit_owner__close(&p->owner);
 	pthread_mutex_destroy(&p->lock);

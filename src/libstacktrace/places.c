@@ -7,7 +7,7 @@
 #include "libstacktrace/tracker.h"
 #include "symbol/symbol.h"
 
-static void find_symbol(const struct mapping *m, struct stacktrace_place *p)
+static void places_find_symbol(const struct mapping *m, struct stacktrace_place *p)
 {
 	struct symbol s;
 
@@ -19,8 +19,8 @@ static void find_symbol(const struct mapping *m, struct stacktrace_place *p)
 }
 
 /* Fills the symbol of JIT-compiled code from the current perf map or jitdump of the process. */
-static void find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t address,
-			    struct stacktrace_place *p)
+static void places_find_jit_symbol(stacktrace_tracker *t, uint32_t tgid, uint64_t address,
+				   struct stacktrace_place *p)
 {
 	struct jit_place at = { tgid, address, t->jit_root ? UINT64_MAX : monotonic__ns() };
 	struct jit_symbol s;
@@ -39,7 +39,7 @@ static void places_describe(const struct mapping *m, uint64_t address, struct st
 	p->build_id_size = m->build_id.sz;
 	memcpy(p->build_id, m->build_id.bytes, m->build_id.sz);
 	snprintf(p->module, sizeof(p->module), "%s", m->path);
-	find_symbol(m, p);
+	places_find_symbol(m, p);
 }
 
 API int stacktrace_find(stacktrace_tracker *t, pid_t pid, uint64_t address,
@@ -58,7 +58,7 @@ API int stacktrace_find(stacktrace_tracker *t, pid_t pid, uint64_t address,
 	if (m)
 		places_describe(m, address, place);
 	if (m && m->kind == MAPPING_ANON)
-		find_jit_symbol(t, (uint32_t)pid, address, place);
+		places_find_jit_symbol(t, (uint32_t)pid, address, place);
 	tracker__unlock(t);
 	return m ? 0 : -ENOENT;
 }

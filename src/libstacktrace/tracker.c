@@ -12,7 +12,7 @@ API const char *stacktrace_version(void)
 	return STACKS_VERSION;
 }
 
-static void on_download(const struct download_stats *s, void *arg)
+static void tracker_on_download(const struct download_stats *s, void *arg)
 {
 	const stacktrace_tracker *t = arg;
 	struct stacktrace_downloads d = tracker__downloads(s);
@@ -20,18 +20,18 @@ static void on_download(const struct download_stats *s, void *arg)
 	t->on_download(&d, t->arg);
 }
 
-static struct finder *make_finder(stacktrace_tracker *t, const struct stacktrace_options *o)
+static struct finder *tracker_make_finder(stacktrace_tracker *t, const struct stacktrace_options *o)
 {
 	return finder__new(
 		&(struct finder_options){ .sysroot = o->sysroot,
 					  .dirs = o->build_id_dirs,
 					  .debuginfod = o->debuginfod,
-					  .progress = o->on_download ? on_download : NULL,
+					  .progress = o->on_download ? tracker_on_download : NULL,
 					  .arg = t });
 }
 
-static struct process_table *make_processes(const stacktrace_tracker *t,
-					    const struct stacktrace_options *o)
+static struct process_table *tracker_make_processes(const stacktrace_tracker *t,
+						    const struct stacktrace_options *o)
 {
 	const char *proc = o->proc ? o->proc : "/proc";
 
@@ -46,7 +46,7 @@ static struct process_table *make_processes(const stacktrace_tracker *t,
 
 /* Returns false if out of memory. With STACKTRACE_LIVE, JIT symbols come only from the files of the
  * processes, so `jit_root` stays NULL. */
-static bool make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
+static bool tracker_make_jit(stacktrace_tracker *t, const struct stacktrace_options *o)
 {
 	if (o->source != STACKTRACE_TOLD_ONLY && !(t->proc = strdup(o->proc ? o->proc : "/proc")))
 		return false;
@@ -65,16 +65,16 @@ static bool tracker_fill(stacktrace_tracker *t, const struct stacktrace_options 
 	t->on_download = o->on_download;
 	t->arg = o->arg;
 	t->max_frames = o->max_frames && o->max_frames < TRACE_MAX ? o->max_frames : TRACE_MAX;
-	t->finder = make_finder(t, o);
+	t->finder = tracker_make_finder(t, o);
 	if (!t->finder)
 		return false;
-	t->processes = make_processes(t, o);
+	t->processes = tracker_make_processes(t, o);
 	if (!t->processes)
 		return false;
 	if (o->cache_dir && !(t->cache = table_cache__new(o->cache_dir, TABLE_CACHE_MAX)))
 		return false;
 	t->jobs = jobs__new();
-	if (!t->jobs || !make_jit(t, o))
+	if (!t->jobs || !tracker_make_jit(t, o))
 		return false;
 	return walk_policy__open(&t->policy, &(struct walk_options){ .stitch_sz = o->max_stitch,
 								     .cache = t->cache,
@@ -84,7 +84,7 @@ static bool tracker_fill(stacktrace_tracker *t, const struct stacktrace_options 
 }
 
 /* The lock is recursive: on_process is called with it held and may call stacktrace_map(). */
-static void init_lock(stacktrace_tracker *t)
+static void tracker_init_lock(stacktrace_tracker *t)
 {
 	pthread_mutexattr_t a;
 
@@ -96,7 +96,7 @@ static void init_lock(stacktrace_tracker *t)
 
 /* Returns false if the options are invalid. Accepts a smaller struct from programs built with an
  * older header. */
-static bool copy_options(struct stacktrace_options *to, const struct stacktrace_options *o)
+static bool tracker_copy_options(struct stacktrace_options *to, const struct stacktrace_options *o)
 {
 	*to = (struct stacktrace_options){ 0 };
 	if (!o)
@@ -113,12 +113,12 @@ API stacktrace_tracker *stacktrace_tracker_new(const struct stacktrace_options *
 	stacktrace_tracker *t;
 	int err;
 
-	if (!copy_options(&o, options))
+	if (!tracker_copy_options(&o, options))
 		return errno = EINVAL, NULL;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	init_lock(t);
+	tracker_init_lock(t);
 	if (tracker_fill(t, &o))
 		return t;
 	err = errno;

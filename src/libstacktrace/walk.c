@@ -119,7 +119,7 @@ static int walk_prepare(const struct stacktrace_sample *s, struct prepared *p)
 /* ---- the walk -----------------------------------------------------------------------------------
  */
 
-static struct scratch *take_scratch(stacktrace_tracker *t)
+static struct scratch *walk_take_scratch(stacktrace_tracker *t)
 {
 	struct scratch *s = t->scratch;
 
@@ -129,14 +129,14 @@ static struct scratch *take_scratch(stacktrace_tracker *t)
 	return s;
 }
 
-static void put_scratch(stacktrace_tracker *t, struct scratch *s)
+static void walk_put_scratch(stacktrace_tracker *t, struct scratch *s)
 {
 	s->next = t->scratch;
 	t->scratch = s;
 }
 
 /* Returns NULL if out of memory. Calls on_process first if the process is unknown. */
-static struct process *find_process(stacktrace_tracker *t, uint32_t tgid)
+static struct process *walk_find_process(stacktrace_tracker *t, uint32_t tgid)
 {
 	if (t->on_process && !process_table__find(t->processes, tgid))
 		t->on_process(t, (pid_t)tgid, t->arg);
@@ -163,7 +163,7 @@ static int walk(stacktrace_tracker *t, const struct prepared *in, struct trace *
 									 : WALK_READS };
 
 	tracker__collect(t);
-	w.process = find_process(t, (uint32_t)in->from->pid);
+	w.process = walk_find_process(t, (uint32_t)in->from->pid);
 	if (!w.process)
 		return -ENOMEM;
 	if (!walk_policy__walk(&t->policy, &w))
@@ -200,14 +200,14 @@ API int stacktrace_sample_getframes(stacktrace_tracker *t, const struct stacktra
 	if (end)
 		return end;
 	tracker__lock(t);
-	s = take_scratch(t);
+	s = walk_take_scratch(t);
 	end = s ? walk(t, &p, &s->trace) : -ENOMEM;
 	tracker__unlock(t);
 	if (end >= 0)
 		end = walk_hand_out(&s->trace, callback, arg);
 	tracker__lock(t);
 	if (s)
-		put_scratch(t, s);
+		walk_put_scratch(t, s);
 	t->ended[STACKTRACE_STOPPED] += end == STACKTRACE_STOPPED;
 	tracker__unlock(t);
 	return end;

@@ -125,7 +125,7 @@ struct lines *binaries__lines(struct binaries *b, const char *module, const char
 	return k ? k->lines : NULL;
 }
 
-static const struct functions *functions_of(struct binary *k)
+static const struct functions *binary_functions_of(struct binary *k)
 {
 	if (!k->has_functions)
 		k->functions = functions__new(k->path);
@@ -154,7 +154,7 @@ void binaries__locate(struct binaries *b, struct named_frame *f)
 	    !binary_copy(build_id, sizeof(build_id), f->build_id))
 		return;
 	k = binary_find(b, module, build_id);
-	functions = k ? functions_of(k) : NULL;
+	functions = k ? binary_functions_of(k) : NULL;
 	if (!functions || !functions__find(functions, place, &start))
 		return;
 	f->address = start;

@@ -26,7 +26,7 @@ static uint32_t builder_intern(struct builder *b, const char *s, size_t sz)
 	return id;
 }
 
-static uint32_t intern_str(struct builder *b, const char *s)
+static uint32_t builder_intern_str(struct builder *b, const char *s)
 {
 	return builder_intern(b, s ? s : "", s ? strlen(s) : 0);
 }
@@ -34,7 +34,7 @@ static uint32_t intern_str(struct builder *b, const char *s)
 static const char *const byte_names[] = { "amount", "growth", "bandwidth", "bytes" };
 static const char *const time_names[] = { "duration", "time", "_ns" };
 
-static bool ends_with_any(const char *s, size_t sz, const char *const *ends, size_t cnt)
+static bool builder_ends_with_any(const char *s, size_t sz, const char *const *ends, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		size_t end = strlen(ends[i]);
@@ -51,9 +51,9 @@ const char *builder__unit(const char *name)
 
 	while (sz && name[sz - 1] == ')') /* sum(duration) */
 		sz--;
-	if (ends_with_any(name, sz, time_names, sizeof(time_names) / sizeof(time_names[0])))
+	if (builder_ends_with_any(name, sz, time_names, sizeof(time_names) / sizeof(time_names[0])))
 		return "nanoseconds";
-	if (ends_with_any(name, sz, byte_names, sizeof(byte_names) / sizeof(byte_names[0])))
+	if (builder_ends_with_any(name, sz, byte_names, sizeof(byte_names) / sizeof(byte_names[0])))
 		return "bytes";
 	return "count";
 }
@@ -71,8 +71,8 @@ struct builder *builder__new(const struct builder_options *options)
 		return NULL;
 	}
 	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++) {
-		b->types[i] = intern_str(b, options->value_names[i]);
-		b->units[i] = intern_str(b, builder__unit(options->value_names[i]));
+		b->types[i] = builder_intern_str(b, options->value_names[i]);
+		b->units[i] = builder_intern_str(b, builder__unit(options->value_names[i]));
 	}
 	return b;
 }
@@ -121,12 +121,12 @@ void builder__free(struct builder *b)
 
 /* Python's `<module>` and Ruby's `block in <main>`: pprof would take what is in the brackets for
  * template arguments of C++, and remove it, unless there is no system name. */
-static bool is_bracketed(const char *name)
+static bool builder_is_bracketed(const char *name)
 {
 	return *name == '<' || strstr(name, " in <");
 }
 
-static uint64_t function_id(struct builder *b, uint32_t name, uint32_t file)
+static uint64_t builder_function_id(struct builder *b, uint32_t name, uint32_t file)
 {
 	struct function_key key = { name, file };
 	struct function_entry *f;
@@ -141,7 +141,7 @@ static uint64_t function_id(struct builder *b, uint32_t name, uint32_t file)
 	perftools__profiles__function__init(&f->pb);
 	f->pb.id = HASH_COUNT(b->functions) + 1;
 	f->pb.name = name;
-	f->pb.system_name = is_bracketed(strtab__str(b->strings, name, NULL)) ? 0 : name;
+	f->pb.system_name = builder_is_bracketed(strtab__str(b->strings, name, NULL)) ? 0 : name;
 	f->pb.filename = file;
 	HASH_ADD(hh, b->functions, key, sizeof(f->key), f);
 	if (HASH_ADDED(f))
@@ -192,7 +192,7 @@ nomem:
 
 void builder__add_program(struct builder *b)
 {
-	const struct mapping_key key = { .module = intern_str(b, b->options.program) };
+	const struct mapping_key key = { .module = builder_intern_str(b, b->options.program) };
 
 	if (key.module)
 		mapping__get(b, &key);
@@ -209,13 +209,14 @@ static void builder_add_line(const struct line *line, void *arg)
 	struct builder *b = arg;
 	struct found_line found = { .line = line->line, .column = line->column };
 
-	found.name = intern_str(b, line->function);
-	found.file = intern_str(b, line->file);
+	found.name = builder_intern_str(b, line->function);
+	found.file = builder_intern_str(b, line->file);
 	buf__append(&b->lines, &found, sizeof(found));
 }
 
 /* Returns the name in the recording, else the name from the debug lines, else module+0xaddress. */
-static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint32_t from_lines)
+static uint32_t builder_frame_name(struct builder *b, const struct named_frame *f,
+				   uint32_t from_lines)
 {
 	struct buf name = { 0 };
 	uint32_t id;
@@ -231,7 +232,7 @@ static uint32_t frame_name(struct builder *b, const struct named_frame *f, uint3
 
 /* Appends the offset of the frame to the name if options.offsets is set. All lines of a location
  * get the same offset. */
-static uint32_t with_offset(struct builder *b, uint32_t name, uint64_t offset)
+static uint32_t builder_with_offset(struct builder *b, uint32_t name, uint64_t offset)
 {
 	struct buf text = { 0 };
 	char suffix[32];
@@ -266,8 +267,8 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 	}
 	for (size_t i = 0; i < cnt; i++) {
 		perftools__profiles__line__init(&lines[i]);
-		lines[i].function_id =
-			function_id(b, with_offset(b, found[i].name, offset), found[i].file);
+		lines[i].function_id = builder_function_id(
+			b, builder_with_offset(b, found[i].name, offset), found[i].file);
 		lines[i].line = found[i].line;
 		lines[i].column = found[i].column;
 		l->pb.line[i] = &lines[i];
@@ -309,7 +310,7 @@ static int location__symbolize(struct builder *b, struct location_entry *l, stru
 	if (buf__err(&b->lines))
 		return -ENOMEM;
 	last = (struct found_line *)(b->lines.data + b->lines.sz) - 1;
-	last->name = frame_name(b, &located, last->name);
+	last->name = builder_frame_name(b, &located, last->name);
 	return location__set_lines(b, l, located.offset);
 }
 
@@ -334,7 +335,7 @@ static struct location_entry *location__new(struct builder *b, const struct loca
 	return NULL;
 }
 
-static uint64_t location_id(struct builder *b, const struct named_frame *f)
+static uint64_t builder_location_id(struct builder *b, const struct named_frame *f)
 {
 	uint64_t place = f->address + f->offset;
 	struct mapping_key map_key = { .module = builder_intern(b, f->module.s, f->module.sz),
@@ -361,13 +362,13 @@ static uint64_t location_id(struct builder *b, const struct named_frame *f)
 
 void builder__frame(struct builder *b, const struct named_frame *f)
 {
-	uint64_t id = b->err ? 0 : location_id(b, f);
+	uint64_t id = b->err ? 0 : builder_location_id(b, f);
 
 	buf__append(&b->stack, &id, sizeof(id));
 }
 
 /* Adds the location of samples without a stack. It has a name but no address. */
-static void add_no_stack(struct builder *b)
+static void builder_add_no_stack(struct builder *b)
 {
 	static const char name[] = "[no stack]";
 	struct named_frame f = { .name = { name, sizeof(name) - 1 },
@@ -410,7 +411,7 @@ static struct sample_entry *sample__get(struct builder *b)
 	return NULL;
 }
 
-static int64_t add_saturated(int64_t a, int64_t b)
+static int64_t builder_add_saturated(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -426,7 +427,7 @@ void builder__sample(struct builder *b, const int64_t values[BUILDER_VALUE_CNT])
 	if (b->stack.sz)
 		b->stacks = true;
 	else
-		add_no_stack(b);
+		builder_add_no_stack(b);
 	if (b->of_base)
 		buf__append(&b->stack, &(uint64_t){ BASE_MARK }, sizeof(uint64_t));
 	if (!b->err && !buf__err(&b->stack))
@@ -434,7 +435,7 @@ void builder__sample(struct builder *b, const int64_t values[BUILDER_VALUE_CNT])
 	if (!s)
 		b->err = -ENOMEM;
 	for (size_t i = 0; s && i < BUILDER_VALUE_CNT; i++)
-		s->values[i] = add_saturated(s->values[i], values[i]);
+		s->values[i] = builder_add_saturated(s->values[i], values[i]);
 	buf__reset(&b->stack);
 }
 
@@ -442,8 +443,8 @@ void builder__of_base(struct builder *b, bool of_base)
 {
 	b->of_base = of_base;
 	perftools__profiles__label__init(&b->base_label);
-	b->base_label.key = intern_str(b, "pprof::base");
-	b->base_label.str = intern_str(b, "true");
+	b->base_label.key = builder_intern_str(b, "pprof::base");
+	b->base_label.str = builder_intern_str(b, "true");
 	b->base_labels[0] = &b->base_label;
 }
 
@@ -452,13 +453,13 @@ void builder__set_time(struct builder *b, int64_t start_ns, int64_t wall_ns, int
 	b->start_ns = start_ns;
 	b->wall_ns = wall_ns;
 	b->period_ns = period_ns;
-	b->period_type = intern_str(b, "cpu");
-	b->period_unit = intern_str(b, "nanoseconds");
+	b->period_type = builder_intern_str(b, "cpu");
+	b->period_unit = builder_intern_str(b, "nanoseconds");
 }
 
 void builder__comment(struct builder *b, const char *text)
 {
-	int64_t id = intern_str(b, text);
+	int64_t id = builder_intern_str(b, text);
 
 	buf__append(&b->comments, &id, sizeof(id));
 }

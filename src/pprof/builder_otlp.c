@@ -112,7 +112,7 @@ static uint32_t otlp_add_build_id(struct otlp *o, uint32_t build_id)
 	return o->attribute_cnt++;
 }
 
-static void add_mappings(struct otlp *o)
+static void builder_otlp_add_mappings(struct otlp *o)
 {
 	for (size_t i = 1; i <= HASH_COUNT(o->builder->mappings); i++) {
 		const struct mapping_entry *m = o->index.mappings[i];
@@ -127,7 +127,7 @@ static void add_mappings(struct otlp *o)
 	}
 }
 
-static void add_locations(struct otlp *o)
+static void builder_otlp_add_locations(struct otlp *o)
 {
 	for (size_t i = 1; i <= HASH_COUNT(o->builder->locations); i++) {
 		const Perftools__Profiles__Location *l = &o->index.locations[i]->pb;
@@ -146,7 +146,7 @@ static void add_locations(struct otlp *o)
 	}
 }
 
-static void add_functions(struct otlp *o)
+static void builder_otlp_add_functions(struct otlp *o)
 {
 	for (size_t i = 1; i <= HASH_COUNT(o->builder->functions); i++) {
 		const Perftools__Profiles__Function *f = &o->index.functions[i]->pb;
@@ -180,7 +180,7 @@ static void otlp_add_strings(struct otlp *o)
 /* ---- samples -------------------------------------------------------------------------------- */
 
 /* Each sample has a stack of its own: entry 1, 2 … of the table. */
-static void add_samples(struct otlp *o, const struct otlp_value *v)
+static void builder_otlp_add_samples(struct otlp *o, const struct otlp_value *v)
 {
 	struct sample_entry *s, *next;
 	uint32_t stack = 1;
@@ -210,14 +210,14 @@ static void otlp_add_type(struct buf *out, unsigned field, uint32_t type, uint32
 	otlp_message(out, field, &message);
 }
 
-static void add_profile(struct otlp *o)
+static void builder_otlp_add_profile(struct otlp *o)
 {
 	const struct builder *b = o->builder;
 	struct otlp_value v = otlp_choose_value(o);
 	uint8_t id[OTLP_ID_SZ];
 
 	otlp_add_type(&o->profile, 1, v.type, v.unit);
-	add_samples(o, &v);
+	builder_otlp_add_samples(o, &v);
 	otlp_tag(&o->profile, 3, OTLP_FIXED64);
 	buf__u64(&o->profile, (uint64_t)b->start_ns);
 	otlp_number(&o->profile, 4, (uint64_t)b->wall_ns);
@@ -230,7 +230,7 @@ static void add_profile(struct otlp *o)
 }
 
 /* service.name, by which receivers group profiles, is the command, or "system". */
-static void add_resource(struct otlp *o, struct buf *out)
+static void builder_otlp_add_resource(struct otlp *o, struct buf *out)
 {
 	const char *program = o->builder->options.program;
 	struct buf value = { 0 }, attribute = { 0 }, resource = { 0 };
@@ -257,21 +257,21 @@ static struct buf otlp_request(struct otlp *o)
 
 	otlp_add_empty_entries(o);
 	o->build_id_key = otlp_intern(o, BUILD_ID_KEY);
-	add_mappings(o);
-	add_locations(o);
-	add_functions(o);
-	add_profile(o);
+	builder_otlp_add_mappings(o);
+	builder_otlp_add_locations(o);
+	builder_otlp_add_functions(o);
+	builder_otlp_add_profile(o);
 	otlp_add_strings(o);
 	otlp_add_scope(&scope);
 	otlp_message(&scope, 2, &o->profile);
-	add_resource(o, &resource);
+	builder_otlp_add_resource(o, &resource);
 	otlp_message(&resource, 2, &scope);
 	otlp_message(&request, 1, &resource);
 	otlp_message(&request, 2, &o->dictionary);
 	return request;
 }
 
-static int write_request(const struct buf *request, const char *path)
+static int builder_otlp_write_request(const struct buf *request, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int err = fd < 0 ? -errno : write_all(fd, request->data, request->sz);
@@ -293,7 +293,8 @@ int builder__write_otlp(struct builder *b, const char *path)
 	if (!o.err)
 		o.err = buf__err(&request);
 	if (!o.err)
-		o.err = request.sz > INT32_MAX ? -EFBIG : write_request(&request, path);
+		o.err = request.sz > INT32_MAX ? -EFBIG
+					       : builder_otlp_write_request(&request, path);
 	builder_index__free(&o.index);
 	buf__free(&o.dictionary);
 	buf__free(&o.profile);

@@ -38,7 +38,7 @@ static void speedscope_append_text(struct speedscope *s, const char *text)
 	jsonbuf__str(&s->out, text, strlen(text));
 }
 
-static void flush_above(struct speedscope *s, size_t least)
+static void builder_speedscope_flush_above(struct speedscope *s, size_t least)
 {
 	if (s->out.sz <= least)
 		return;
@@ -51,8 +51,9 @@ static void flush_above(struct speedscope *s, size_t least)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-static struct function_key frame_key(const struct speedscope *s,
-				     const Perftools__Profiles__Location *l, size_t line)
+static struct function_key builder_speedscope_frame_key(const struct speedscope *s,
+							const Perftools__Profiles__Location *l,
+							size_t line)
 {
 	const struct function_entry *f = s->index.functions[l->line[line]->function_id];
 	struct function_key key = f->key;
@@ -81,20 +82,20 @@ static void speedscope_add_frame(struct speedscope *s, const struct function_key
 	}
 }
 
-static void collect_frames(struct speedscope *s)
+static void builder_speedscope_collect_frames(struct speedscope *s)
 {
 	struct location_entry *l, *next;
 
 	HASH_ITER (hh, s->builder->locations, l, next) {
 		for (size_t i = 0; i < l->pb.n_line && !s->err; i++) {
-			struct function_key key = frame_key(s, &l->pb, i);
+			struct function_key key = builder_speedscope_frame_key(s, &l->pb, i);
 
 			speedscope_add_frame(s, &key);
 		}
 	}
 }
 
-static void write_frames(struct speedscope *s)
+static void builder_speedscope_write_frames(struct speedscope *s)
 {
 	struct speedscope_frame *f, *next;
 	const char *between = "";
@@ -110,7 +111,7 @@ static void write_frames(struct speedscope *s)
 		}
 		buf__str(&s->out, "}");
 		between = ",\n";
-		flush_above(s, PIECE_MIN);
+		builder_speedscope_flush_above(s, PIECE_MIN);
 	}
 	buf__str(&s->out, "]},\n");
 }
@@ -118,7 +119,7 @@ static void write_frames(struct speedscope *s)
 /* ---- profiles ------------------------------------------------------------------------------- */
 
 /* Samples have the leaf first, and lines of a location the innermost inlined function first. */
-static void append_stack(struct speedscope *s, const struct sample_entry *sample)
+static void builder_speedscope_append_stack(struct speedscope *s, const struct sample_entry *sample)
 {
 	const char *between = "";
 
@@ -127,7 +128,7 @@ static void append_stack(struct speedscope *s, const struct sample_entry *sample
 			&s->index.locations[sample->location_ids[i]]->pb;
 
 		for (size_t j = l->n_line; j-- > 0;) {
-			struct function_key key = frame_key(s, l, j);
+			struct function_key key = builder_speedscope_frame_key(s, l, j);
 			struct speedscope_frame *f;
 
 			HASH_FIND(hh, s->frames, &key, sizeof(key), f);
@@ -149,17 +150,17 @@ static void speedscope_append_list(struct speedscope *s, size_t value, bool stac
 		buf__str(&s->out, between);
 		if (stacks) {
 			buf__str(&s->out, "[");
-			append_stack(s, sample);
+			builder_speedscope_append_stack(s, sample);
 			buf__str(&s->out, "]");
 		} else {
 			jsonbuf__int(&s->out, sample->values[value]);
 		}
 		between = stacks ? ",\n" : ",";
-		flush_above(s, PIECE_MIN);
+		builder_speedscope_flush_above(s, PIECE_MIN);
 	}
 }
 
-static int64_t sum_of(const struct builder *b, size_t value)
+static int64_t builder_speedscope_sum_of(const struct builder *b, size_t value)
 {
 	struct sample_entry *sample, *next;
 	int64_t sum = 0;
@@ -182,7 +183,7 @@ static void speedscope_write_profile(struct speedscope *s, size_t value)
 	buf__str(&s->out, ",\"unit\":");
 	speedscope_append_text(s, strcmp(unit, "count") == 0 ? "none" : unit);
 	buf__str(&s->out, ",\"startValue\":0,\"endValue\":");
-	jsonbuf__int(&s->out, sum_of(b, value));
+	jsonbuf__int(&s->out, builder_speedscope_sum_of(b, value));
 	buf__str(&s->out, ",\n\"samples\":[");
 	speedscope_append_list(s, value, true);
 	buf__str(&s->out, "],\n\"weights\":[");
@@ -193,17 +194,17 @@ static void speedscope_write_profile(struct speedscope *s, size_t value)
 static void speedscope_write_all(struct speedscope *s)
 {
 	buf__str(&s->out, "{\"$schema\":\"" SCHEMA "\",\"exporter\":\"stacksexport\",\n");
-	write_frames(s);
+	builder_speedscope_write_frames(s);
 	buf__str(&s->out, "\"profiles\":[\n");
 	for (size_t i = BUILDER_VALUE_CNT; i-- > 0;) {
 		speedscope_write_profile(s, i);
 		buf__str(&s->out, i ? ",\n" : "");
 	}
 	buf__str(&s->out, "]}\n");
-	flush_above(s, 0);
+	builder_speedscope_flush_above(s, 0);
 }
 
-static void free_frames(struct speedscope *s)
+static void builder_speedscope_free_frames(struct speedscope *s)
 {
 	struct speedscope_frame *f, *next;
 
@@ -220,7 +221,7 @@ int builder__write_speedscope(struct builder *b, const char *path)
 	s.err = builder_index__init(&s.index, b);
 	s.err = b->err ? b->err : s.err;
 	if (!s.err)
-		collect_frames(&s);
+		builder_speedscope_collect_frames(&s);
 	s.file = s.err ? NULL : fopen(path, "we");
 	if (!s.err && !s.file)
 		s.err = -errno;
@@ -229,7 +230,7 @@ int builder__write_speedscope(struct builder *b, const char *path)
 		speedscope_write_all(&s);
 	if (s.file && fclose(s.file) != 0 && !s.err)
 		s.err = errno ? -errno : -EIO;
-	free_frames(&s);
+	builder_speedscope_free_frames(&s);
 	builder_index__free(&s.index);
 	buf__free(&s.out);
 	return s.err;

@@ -44,7 +44,7 @@ static int crowd_outermost(int ns, const struct stat *ours)
  * Reads the real user from the status file. The owner of /proc/PID is no substitute: it is root
  * while the process is not dumpable, and any process can make itself so.
  */
-static bool real_user(int proc, uint32_t tgid, uid_t *uid)
+static bool crowd_real_user(int proc, uint32_t tgid, uid_t *uid)
 {
 	char name[32], text[1024], *line;
 	ssize_t got;
@@ -63,7 +63,7 @@ static bool real_user(int proc, uint32_t tgid, uid_t *uid)
 }
 
 /* Returns false if the process is in our own user namespace, or gone. */
-static bool namespace_owner(int proc, uint32_t tgid, uid_t *owner)
+static bool crowd_namespace_owner(int proc, uint32_t tgid, uid_t *owner)
 {
 	struct stat ours;
 	char name[32];
@@ -89,9 +89,9 @@ uint64_t crowd__of(int proc, uint32_t tgid)
 {
 	uid_t owner;
 
-	if (namespace_owner(proc, tgid, &owner))
+	if (crowd_namespace_owner(proc, tgid, &owner))
 		return (uint64_t)owner + 1;
-	if (!real_user(proc, tgid, &owner))
+	if (!crowd_real_user(proc, tgid, &owner))
 		return 0;
 	return owner == 0 ? JOB_CROWD_ROOT : (uint64_t)owner + 1;
 }

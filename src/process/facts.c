@@ -43,14 +43,14 @@ struct facts_reading {
 	char text[PROCESS_TEXT_MAX];
 };
 
-static struct facts_reading *reading_of(struct errand *e)
+static struct facts_reading *facts_reading_of(struct errand *e)
 {
 	return (struct facts_reading *)((char *)e - offsetof(struct facts_reading, errand));
 }
 
 static void facts_reading_run(struct errand *e)
 {
-	struct facts_reading *r = reading_of(e);
+	struct facts_reading *r = facts_reading_of(e);
 	char name[32];
 	ssize_t got;
 	int fd;
@@ -63,22 +63,22 @@ static void facts_reading_run(struct errand *e)
 	r->sz = got > 0 ? (size_t)got : 0;
 }
 
-static void reading_drop(struct errand *e)
+static void facts_reading_drop(struct errand *e)
 {
-	free(reading_of(e));
+	free(facts_reading_of(e));
 }
 
 /* Like the questions of mmquery.c: each process of root counts as a user. */
-static uint64_t reading_user(const struct errand *e)
+static uint64_t facts_reading_user(const struct errand *e)
 {
-	const struct facts_reading *r = reading_of((struct errand *)e);
+	const struct facts_reading *r = facts_reading_of((struct errand *)e);
 	uint64_t crowd = crowd__of(r->proc, r->tgid);
 
 	return crowd == JOB_CROWD_ROOT ? 1ull << 63 | r->tgid : crowd;
 }
 
 /* Puts blanks between the arguments. */
-static void reading_join(struct facts_reading *r, size_t max)
+static void facts_reading_join(struct facts_reading *r, size_t max)
 {
 	while (r->sz && (r->text[r->sz - 1] == '\0' || r->text[r->sz - 1] == ' '))
 		r->sz--;
@@ -90,19 +90,19 @@ static void reading_join(struct facts_reading *r, size_t max)
 }
 
 /* Returns NULL if the process does not answer, or out of memory. */
-static struct facts_reading *read_command_line(const struct process_table *t, uint32_t tgid,
-					       size_t max)
+static struct facts_reading *facts_read_command_line(const struct process_table *t, uint32_t tgid,
+						     size_t max)
 {
 	struct facts_reading *r = malloc(sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->errand = (struct errand){ facts_reading_run, reading_drop, reading_user, 0 };
+	r->errand = (struct errand){ facts_reading_run, facts_reading_drop, facts_reading_user, 0 };
 	r->proc = t->open.places.proc;
 	r->tgid = tgid;
 	if (!errands__run(t->open.places.errands, &r->errand))
 		return NULL;
-	reading_join(r, max);
+	facts_reading_join(r, max);
 	return r;
 }
 
@@ -125,7 +125,7 @@ static uint32_t facts_status_number(const char *text, const char *label, unsigne
 
 /* Returns the start on CLOCK_BOOTTIME. The command, which may contain anything, ends with the last
  * parenthesis. */
-static uint64_t stat_start_ns(const char *text)
+static uint64_t facts_stat_start_ns(const char *text)
 {
 	const char *at = strrchr(text, ')');
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
@@ -138,7 +138,7 @@ static uint64_t stat_start_ns(const char *text)
 }
 
 /* Returns the length of the path, 0 if there is none. */
-static size_t read_executable(int proc, uint32_t tgid, char path[PATH_MAX])
+static size_t facts_read_executable(int proc, uint32_t tgid, char path[PATH_MAX])
 {
 	static const char deleted[] = " (deleted)";
 	char name[32];
@@ -161,10 +161,10 @@ struct process_facts *process_table__facts(const struct process_table *t, uint32
 	bool known = t->open.places.proc >= 0 &&
 		     facts_read_text(t->open.places.proc, tgid, "status", status) &&
 		     facts_read_text(t->open.places.proc, tgid, "stat", stat_line);
-	size_t path_len = known ? read_executable(t->open.places.proc, tgid, path) : 0;
+	size_t path_len = known ? facts_read_executable(t->open.places.proc, tgid, path) : 0;
 	size_t path_sz = path_len < text_max ? path_len : text_max;
 	/* without an executable: a zombie, or a thread of the kernel, which has no arguments */
-	struct facts_reading *r = path_len ? read_command_line(t, tgid, text_max) : NULL;
+	struct facts_reading *r = path_len ? facts_read_command_line(t, tgid, text_max) : NULL;
 	size_t line_sz = r ? r->sz : 0;
 	struct process_facts *f = malloc(sizeof(*f) + path_sz + line_sz);
 
@@ -173,7 +173,7 @@ struct process_facts *process_table__facts(const struct process_table *t, uint32
 					     .executable_sz = path_sz,
 					     .command_line_sz = line_sz };
 	if (f && known) {
-		f->start_ns = stat_start_ns(stat_line);
+		f->start_ns = facts_stat_start_ns(stat_line);
 		f->parent = facts_status_number(status, "\nPPid:", 0);
 		f->uid = facts_status_number(status, "\nUid:", 1);
 		memcpy(f->text, path, path_sz);

@@ -97,7 +97,7 @@ static int finder_add_dir(struct finder *f, const char *before, const char *dir)
  * Adds the default trees: perf's cache, the links of debug packages, and the links some
  * distributions keep for each program.
  */
-static int add_usual(struct finder *f, const char *sysroot)
+static int finder_add_usual(struct finder *f, const char *sysroot)
 {
 	static const char *const dirs[] = { "/usr/lib/debug/.build-id", "/usr/lib/.build-id" };
 	const char *roots[] = { sysroot, "" }, *home = secure_getenv("HOME");
@@ -120,7 +120,7 @@ static int finder_fill(struct finder *f, const struct finder_options *o)
 	for (size_t i = 0; o->dirs && o->dirs[i] && !err; i++)
 		err = finder_add_dir(f, "", o->dirs[i]);
 	if (!o->dirs)
-		err = add_usual(f, o->sysroot);
+		err = finder_add_usual(f, o->sysroot);
 	if (err || !o->debuginfod)
 		return err;
 	f->downloads = downloads__new(o->progress, o->arg);

@@ -79,7 +79,7 @@ static char *maps_unescape(char *path)
 }
 
 /* Returns false for most lines; the rest of such a line is not parsed. */
-static bool is_executable(const char *text, const char *end)
+static bool maps_is_executable(const char *text, const char *end)
 {
 	const char *past = memchr(text, ' ', (size_t)(end - text));
 
@@ -95,7 +95,7 @@ static bool maps_parse_line(char *text, char *end, struct record_mmap *m)
 	struct maps_line l = { text, end, false };
 	uint64_t past;
 
-	if (!is_executable(text, end))
+	if (!maps_is_executable(text, end))
 		return false;
 	m->start = maps_number(&l, 16);
 	maps_expect(&l, '-');

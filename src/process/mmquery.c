@@ -35,14 +35,14 @@ struct maps_entry {
 	char path[];
 };
 
-static struct mmquery_question *question_of(struct errand *e)
+static struct mmquery_question *mmquery_question_of(struct errand *e)
 {
 	return (struct mmquery_question *)((char *)e - offsetof(struct mmquery_question, errand));
 }
 
-static void question_drop(struct errand *e)
+static void mmquery_question_drop(struct errand *e)
 {
-	struct mmquery_question *q = question_of(e);
+	struct mmquery_question *q = mmquery_question_of(e);
 
 	buf__free(&q->maps);
 	free(q);
@@ -50,21 +50,24 @@ static void question_drop(struct errand *e)
 
 /* Root may hang without bad intent (NFS). So each of its processes counts as a user. Processes that
  * have ended count as one. */
-static uint64_t question_user(const struct errand *e)
+static uint64_t mmquery_question_user(const struct errand *e)
 {
-	const struct mmquery_question *q = question_of((struct errand *)e);
+	const struct mmquery_question *q = mmquery_question_of((struct errand *)e);
 	uint64_t crowd = crowd__of(q->proc, q->tgid);
 
 	return crowd == JOB_CROWD_ROOT ? 1ull << 63 | q->tgid : crowd;
 }
 
-static struct mmquery_question *question_new(const struct mmquery *m, void (*run)(struct errand *))
+static struct mmquery_question *mmquery_question_new(const struct mmquery *m,
+						     void (*run)(struct errand *))
 {
 	struct mmquery_question *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;
-	q->errand = (struct errand){ .run = run, .drop = question_drop, .user = question_user };
+	q->errand = (struct errand){ .run = run,
+				     .drop = mmquery_question_drop,
+				     .user = mmquery_question_user };
 	q->proc = m->proc;
 	q->tgid = m->tgid;
 	return q;
@@ -73,32 +76,32 @@ static struct mmquery_question *question_new(const struct mmquery *m, void (*run
 /* ---- map_files ----------------------------------------------------------------------------------
  */
 
-static void run_handle(struct errand *e)
+static void mmquery_run_handle(struct errand *e)
 {
-	struct mmquery_question *q = question_of(e);
+	struct mmquery_question *q = mmquery_question_of(e);
 
 	q->result = openat(q->proc, q->name, O_PATH | O_CLOEXEC);
 	if (q->result < 0)
 		q->result = -errno;
 }
 
-static void drop_handle(struct errand *e)
+static void mmquery_drop_handle(struct errand *e)
 {
-	struct mmquery_question *q = question_of(e);
+	struct mmquery_question *q = mmquery_question_of(e);
 
 	if (q->result >= 0)
 		close(q->result);
-	question_drop(e);
+	mmquery_question_drop(e);
 }
 
-static void run_stat(struct errand *e)
+static void mmquery_run_stat(struct errand *e)
 {
-	struct mmquery_question *q = question_of(e);
+	struct mmquery_question *q = mmquery_question_of(e);
 
 	q->result = handle__stat(q->proc, q->name, &q->st);
 }
 
-static void question_name(struct mmquery_question *q, uint64_t start, uint64_t len)
+static void mmquery_question_name(struct mmquery_question *q, uint64_t start, uint64_t len)
 {
 	snprintf(q->name, sizeof(q->name), "%u/map_files/%llx-%llx", q->tgid,
 		 (unsigned long long)start, (unsigned long long)(start + len));
@@ -106,34 +109,34 @@ static void question_name(struct mmquery_question *q, uint64_t start, uint64_t l
 
 int mmquery__handle(const struct mmquery *m, uint64_t start, uint64_t len)
 {
-	struct mmquery_question *q = question_new(m, run_handle);
+	struct mmquery_question *q = mmquery_question_new(m, mmquery_run_handle);
 	int result;
 
 	if (!q)
 		return -ENOMEM;
-	question_name(q, start, len);
+	mmquery_question_name(q, start, len);
 	q->result = -ETIMEDOUT;
-	q->errand.drop = drop_handle;
+	q->errand.drop = mmquery_drop_handle;
 	if (!errands__run(m->errands, &q->errand))
 		return -ETIMEDOUT;
 	result = q->result;
-	question_drop(&q->errand);
+	mmquery_question_drop(&q->errand);
 	return result;
 }
 
 int mmquery__stat(const struct mmquery *m, uint64_t start, uint64_t len, struct stat *st)
 {
-	struct mmquery_question *q = question_new(m, run_stat);
+	struct mmquery_question *q = mmquery_question_new(m, mmquery_run_stat);
 	int result;
 
 	if (!q)
 		return -ENOMEM;
-	question_name(q, start, len);
+	mmquery_question_name(q, start, len);
 	if (!errands__run(m->errands, &q->errand))
 		return -ETIMEDOUT;
 	result = q->result;
 	*st = q->st;
-	question_drop(&q->errand);
+	mmquery_question_drop(&q->errand);
 	return result;
 }
 
@@ -141,7 +144,7 @@ int mmquery__stat(const struct mmquery *m, uint64_t start, uint64_t len, struct 
  */
 
 /* Keeps a copy of the record. Drops it if out of memory or above the limit. */
-static void keep_map(const struct record_mmap *map, void *arg)
+static void mmquery_keep_map(const struct record_mmap *map, void *arg)
 {
 	struct mmquery_question *q = arg;
 	size_t path_sz = strlen(map->path) + 1;
@@ -159,17 +162,17 @@ static void keep_map(const struct record_mmap *map, void *arg)
 	q->map_cnt++;
 }
 
-static void read_maps(struct mmquery_question *q, const char *name)
+static void mmquery_read_maps(struct mmquery_question *q, const char *name)
 {
 	int fd = openat(q->proc, name, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	maps__read(fd, keep_map, q);
+	maps__read(fd, mmquery_keep_map, q);
 	close(fd);
 }
 
-static void read_tasks(struct mmquery_question *q)
+static void mmquery_read_tasks(struct mmquery_question *q)
 {
 	char name[64];
 	struct dirent *d;
@@ -189,23 +192,23 @@ static void read_tasks(struct mmquery_question *q)
 		if (tid == 0 || tid == q->tgid)
 			continue;
 		snprintf(name, sizeof(name), "%u/task/%lu/maps", q->tgid, tid);
-		read_maps(q, name);
+		mmquery_read_maps(q, name);
 	}
 	closedir(dir);
 }
 
-static void run_maps(struct errand *e)
+static void mmquery_run_maps(struct errand *e)
 {
-	struct mmquery_question *q = question_of(e);
+	struct mmquery_question *q = mmquery_question_of(e);
 	char name[32];
 
 	snprintf(name, sizeof(name), "%u/maps", q->tgid);
-	read_maps(q, name);
+	mmquery_read_maps(q, name);
 	if (q->map_cnt == 0)
-		read_tasks(q);
+		mmquery_read_tasks(q);
 }
 
-static void each_map(const struct mmquery_question *q, maps_fn fn, void *arg)
+static void mmquery_each_map(const struct mmquery_question *q, maps_fn fn, void *arg)
 {
 	size_t off = 0;
 
@@ -220,13 +223,13 @@ static void each_map(const struct mmquery_question *q, maps_fn fn, void *arg)
 
 int mmquery__maps(const struct mmquery *m, maps_fn fn, void *arg)
 {
-	struct mmquery_question *q = question_new(m, run_maps);
+	struct mmquery_question *q = mmquery_question_new(m, mmquery_run_maps);
 
 	if (!q)
 		return -ENOMEM;
 	if (!errands__run(m->errands, &q->errand))
 		return -ETIMEDOUT;
-	each_map(q, fn, arg);
-	question_drop(&q->errand);
+	mmquery_each_map(q, fn, arg);
+	mmquery_question_drop(&q->errand);
 	return 0;
 }

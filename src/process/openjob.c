@@ -21,7 +21,7 @@
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
 
-static struct open_job *of_job(struct job *job)
+static struct open_job *openjob_of_job(struct job *job)
 {
 	return (struct open_job *)((char *)job - offsetof(struct open_job, job));
 }
@@ -31,7 +31,7 @@ static struct open_job *of_job(struct job *job)
  * then, but may survive until the file system answers: so long, this thread hangs, too, and the
  * limits of its lane hold. At the end of the program, the thread ends.
  */
-static bool ends_in_time(pid_t pid)
+static bool openjob_ends_in_time(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -50,7 +50,7 @@ static bool ends_in_time(pid_t pid)
  * async-signal-safe functions. It closes all other files: a hanging child would keep rings and
  * programs alive after this process has ended.
  */
-static _Noreturn void read_a_byte(int handle, const char *name)
+static _Noreturn void openjob_read_a_byte(int handle, const char *name)
 {
 	char byte;
 	int fd;
@@ -71,7 +71,7 @@ static _Noreturn void read_a_byte(int handle, const char *name)
  */
 static bool openjob_answers(struct job *job)
 {
-	const struct open_job *o = of_job(job);
+	const struct open_job *o = openjob_of_job(job);
 	char name[32];
 	pid_t pid;
 
@@ -80,14 +80,14 @@ static bool openjob_answers(struct job *job)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", o->handle);
 	pid = fork();
 	if (pid == 0)
-		read_a_byte(o->handle, name);
-	return pid > 0 && ends_in_time(pid);
+		openjob_read_a_byte(o->handle, name);
+	return pid > 0 && openjob_ends_in_time(pid);
 }
 
 /* Opens the file in a separate cache: the table's cache is for one thread only. */
 static void openjob_open_file(struct job *job)
 {
-	struct open_job *o = of_job(job);
+	struct open_job *o = openjob_of_job(job);
 	struct elf_cache *c = elf_cache__new(1, 0);
 
 	if (!c)
@@ -103,7 +103,7 @@ static void openjob_open_file(struct job *job)
 /* ---- requests -----------------------------------------------------------------------------------
  */
 
-static bool has_handle(const struct open_job *o)
+static bool openjob_has_handle(const struct open_job *o)
 {
 	return o->handle >= 0;
 }
@@ -116,12 +116,12 @@ static void openjob_unname(struct open_job *o)
 }
 
 /* Removes the opening from the tables and releases its handle and overlays. */
-static void close_opening(struct open_job *o)
+static void openjob_close_opening(struct open_job *o)
 {
 	openjob_unname(o);
 	if (o->hh.tbl)
 		HASH_DEL(o->set->openings, o);
-	if (has_handle(o))
+	if (openjob_has_handle(o))
 		close(o->handle);
 	overlays__put(o->overlays);
 }
@@ -138,8 +138,8 @@ void open_job__put(struct open_job *o)
 	if (!o || --o->refs > 0)
 		return;
 	if (o->state == OPENING_WAITS) {
-		o->set->waiting_cnt -= has_handle(o);
-		close_opening(o);
+		o->set->waiting_cnt -= openjob_has_handle(o);
+		openjob_close_opening(o);
 	}
 	elf_file__put(o->file);
 	free(o);
@@ -152,12 +152,12 @@ static void openjob_finish(struct open_job *o)
 	if (o->file && !s->places.told && o->is_named)
 		elf_cache__name(s->files, o->file, &o->map);
 	o->state = OPENING_DONE;
-	close_opening(o);
+	openjob_close_opening(o);
 }
 
 static void openjob_done(struct job *job)
 {
-	struct open_job *o = of_job(job);
+	struct open_job *o = openjob_of_job(job);
 	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
 	bool known = o->key.ino && (o->found || o->no_elf);
 
@@ -183,11 +183,11 @@ static void openjob_set_lane(struct open_job *o)
 	uint64_t crowd;
 
 	o->job.lane = o->device;
-	if (proc < 0 || (has_handle(o) && major(o->device) != 0))
+	if (proc < 0 || (openjob_has_handle(o) && major(o->device) != 0))
 		return;
 	crowd = crowd__of(proc, o->request.tgid);
 	o->job.crowd = crowd ? crowd : JOB_CROWD_UNKNOWN;
-	if (!has_handle(o))
+	if (!openjob_has_handle(o))
 		o->job.lane = crowd__lane(proc, o->request.tgid);
 }
 
@@ -203,7 +203,7 @@ static void openjob_submit(struct open_job *o)
 	jobs__submit(o->set->jobs, &open_job__get(o)->job);
 }
 
-static void open_now(struct open_job *o)
+static void openjob_open_now(struct open_job *o)
 {
 	o->file = elf_cache__open_mapped(o->set->files, &o->request);
 	o->no_elf = !o->file && errno == ENOEXEC;
@@ -218,11 +218,11 @@ bool open_job__start(struct open_job *o)
 
 	if (o->state != OPENING_WAITS || (s->jobs && s->running_cnt >= s->openings_max))
 		return o->state == OPENING_DONE;
-	s->waiting_cnt -= has_handle(o);
+	s->waiting_cnt -= openjob_has_handle(o);
 	if (s->jobs)
 		openjob_submit(o);
 	else
-		open_now(o);
+		openjob_open_now(o);
 	return o->state == OPENING_DONE;
 }
 
@@ -306,7 +306,7 @@ static struct open_job *openjob_make(struct open_jobs *s, const struct open_requ
 	return o;
 }
 
-static bool is_roots(const struct stat *st)
+static bool openjob_is_roots(const struct stat *st)
 {
 	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
@@ -318,7 +318,7 @@ static void openjob_give_name(struct open_job *o, const struct record_mmap *m,
 	struct open_jobs *s = o->set;
 	struct open_job *before;
 
-	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !is_roots(st) ||
+	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !openjob_is_roots(st) ||
 	    !may_be_named(m, o->key.dev, o->key.ino))
 		return;
 	openjob_unname(o);
@@ -389,7 +389,7 @@ struct open_job *open_job__new(struct open_jobs *s, const struct open_request *r
 		return NULL;
 	if (st)
 		openjob_hold(o, r);
-	if (has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_queried(&s->places))
+	if (openjob_has_handle(o) ? s->waiting_cnt > s->openings_max : may_be_queried(&s->places))
 		open_job__start(o);
 	return o;
 }

@@ -24,36 +24,36 @@ static bool openpath_is_path(const struct open_request *r)
 	return r->path[0] == '/'; /* "[vdso]" is none */
 }
 
-static struct mmquery mmquery_of(const struct open_request *r)
+static struct mmquery openpath_mmquery_of(const struct open_request *r)
 {
 	return (struct mmquery){ r->places->proc, r->places->errands, r->tgid };
 }
 
 int open_request__handle(const struct open_request *r)
 {
-	struct mmquery query = mmquery_of(r);
+	struct mmquery query = openpath_mmquery_of(r);
 
 	return mmquery__handle(&query, r->map->start, r->map->len);
 }
 
 /* Returns true if only a path identifies the file, or a path and an inode. */
-static bool is_vague(const struct record_mmap *m)
+static bool openpath_is_vague(const struct record_mmap *m)
 {
 	return m->build_id.sz == 0 && m->maj == 0 && m->min == 0;
 }
 
 /* Returns true if the process may be queried. If another process may have this id now, only files
  * that can be told apart are taken from it. */
-static bool may_query_process(const struct open_request *r)
+static bool openpath_may_query_process(const struct open_request *r)
 {
-	return r->places->proc >= 0 && !(r->places->past && is_vague(r->map));
+	return r->places->proc >= 0 && !(r->places->past && openpath_is_vague(r->map));
 }
 
-static int by_mapped_inode(const struct open_request *r, size_t nth)
+static int openpath_by_mapped_inode(const struct open_request *r, size_t nth)
 {
 	int fd;
 
-	if (nth > 0 || !may_query_process(r))
+	if (nth > 0 || !openpath_may_query_process(r))
 		return -ERANGE;
 	if (!r->handle)
 		return open_request__handle(r);
@@ -61,7 +61,7 @@ static int by_mapped_inode(const struct open_request *r, size_t nth)
 	return fd < 0 ? -errno : fd;
 }
 
-static int by_sysroot(const struct open_request *r, size_t nth)
+static int openpath_by_sysroot(const struct open_request *r, size_t nth)
 {
 	if (nth > 0 || !r->places->finder || !openpath_is_path(r))
 		return -ERANGE;
@@ -70,17 +70,17 @@ static int by_sysroot(const struct open_request *r, size_t nth)
 
 /* Returns true if paths may be tried. A held handle is the file itself; a path could lead to a
  * device that hangs and has another lane than the job. */
-static bool may_try_path(const struct open_request *r)
+static bool openpath_may_try_path(const struct open_request *r)
 {
 	return !r->handle && openpath_is_path(r);
 }
 
-static int by_process_root(const struct open_request *r, size_t nth)
+static int openpath_by_process_root(const struct open_request *r, size_t nth)
 {
 	char name[32];
 	int root, fd;
 
-	if (nth > 0 || !may_query_process(r) || !may_try_path(r))
+	if (nth > 0 || !openpath_may_query_process(r) || !openpath_may_try_path(r))
 		return -ERANGE;
 	snprintf(name, sizeof(name), "%u/root", r->tgid);
 	root = openat(r->places->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -91,17 +91,17 @@ static int by_process_root(const struct open_request *r, size_t nth)
 	return fd;
 }
 
-static int by_overlay(const struct open_request *r, size_t nth)
+static int openpath_by_overlay(const struct open_request *r, size_t nth)
 {
-	return may_try_path(r) ? overlays__open(r->overlays, r->path, nth) : -ERANGE;
+	return openpath_may_try_path(r) ? overlays__open(r->overlays, r->path, nth) : -ERANGE;
 }
 
-static int by_host_path(const struct open_request *r, size_t nth)
+static int openpath_by_host_path(const struct open_request *r, size_t nth)
 {
-	return nth > 0 || !may_try_path(r) ? -ERANGE : handle__open(r->path);
+	return nth > 0 || !openpath_may_try_path(r) ? -ERANGE : handle__open(r->path);
 }
 
-static int by_build_id(const struct open_request *r, size_t nth)
+static int openpath_by_build_id(const struct open_request *r, size_t nth)
 {
 	return r->places->finder ? finder__by_build_id(r->places->finder, &r->map->build_id, nth)
 				 : -ERANGE;
@@ -118,16 +118,19 @@ static const struct {
 	} trust;
 	bool by_process; /* as the process sees it */
 } ways[] = {
-	{ by_sysroot, TRUST_COPY, false },	   { by_mapped_inode, TRUST_ALL, true },
-	{ by_process_root, TRUST_IDENTITY, true }, { by_overlay, TRUST_IDENTITY, false },
-	{ by_host_path, TRUST_PATH, false },	   { by_build_id, TRUST_NAME, false },
+	{ openpath_by_sysroot, TRUST_COPY, false },
+	{ openpath_by_mapped_inode, TRUST_ALL, true },
+	{ openpath_by_process_root, TRUST_IDENTITY, true },
+	{ openpath_by_overlay, TRUST_IDENTITY, false },
+	{ openpath_by_host_path, TRUST_PATH, false },
+	{ openpath_by_build_id, TRUST_NAME, false },
 };
 
 /*
  * Compares the inode only, for a device without a number of its own (major 0: overlay, btrfs): it
  * has one number in maps and another in stat(2). Also if the records have no device (0:0).
  */
-static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
+static bool openpath_is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 {
 	bool anonymous = m->maj == 0 && (m->min == 0 || major(st->st_dev) == 0);
 
@@ -136,25 +139,25 @@ static bool is_mapped_inode(const struct record_mmap *m, const struct stat *st)
 }
 
 /* Compares no devices without a number of their own. */
-static bool is_other_inode(const struct record_mmap *m, uint64_t dev, uint64_t ino)
+static bool openpath_is_other_inode(const struct record_mmap *m, uint64_t dev, uint64_t ino)
 {
 	return m->ino != ino || (m->maj && major(dev) && makedev(m->maj, m->min) != dev);
 }
 
 /* Returns false if a build ID that was recorded by path belongs to another file, because the inode
  * differs. */
-static bool may_be(const struct open_request *r, const struct stat *st)
+static bool openpath_may_be(const struct open_request *r, const struct stat *st)
 {
 	const struct record_mmap *m = r->map;
 
 	if (m->by_path)
-		return !is_other_inode(m, st->st_dev, st->st_ino);
-	return m->build_id.sz > 0 || is_mapped_inode(m, st) ||
-	       (r->places->told && m->ino == 0 && is_vague(m));
+		return !openpath_is_other_inode(m, st->st_dev, st->st_ino);
+	return m->build_id.sz > 0 || openpath_is_mapped_inode(m, st) ||
+	       (r->places->told && m->ino == 0 && openpath_is_vague(m));
 }
 
 /* Returns true if the file has code at the offsets where the process has. */
-static bool has_code(const struct elf_file *f, const struct record_mmap *m)
+static bool openpath_has_code(const struct elf_file *f, const struct record_mmap *m)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
 		const struct elf_segment *s = &f->segments[i];
@@ -165,16 +168,18 @@ static bool has_code(const struct elf_file *f, const struct record_mmap *m)
 	return false;
 }
 
-static const struct build_id *expected_of(const struct open_request *r)
+static const struct build_id *openpath_expected_of(const struct open_request *r)
 {
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
 /* Like expected(), for a file that the process itself shows, or that is in the sysroot. If it has
  * the recorded inode, it need not have a build ID that was recorded by path. */
-static const struct build_id *expected_with(const struct open_request *r, const struct stat *st)
+static const struct build_id *openpath_expected_with(const struct open_request *r,
+						     const struct stat *st)
 {
-	return r->map->by_path && is_mapped_inode(r->map, st) ? NULL : expected_of(r);
+	return r->map->by_path && openpath_is_mapped_inode(r->map, st) ? NULL
+								       : openpath_expected_of(r);
 }
 
 /* A file that was found. */
@@ -185,8 +190,8 @@ struct openpath_candidate {
 	bool by_process; /* found through a process, which may be in another mount namespace */
 };
 
-static struct elf_file *read_candidate(const struct open_request *r,
-				       const struct openpath_candidate *x, int fd)
+static struct elf_file *openpath_read_candidate(const struct open_request *r,
+						const struct openpath_candidate *x, int fd)
 {
 	struct elf_file *f = elf_file__new(fd, r->path);
 
@@ -195,8 +200,8 @@ static struct elf_file *read_candidate(const struct open_request *r,
 	return f;
 }
 
-static struct elf_file *open_candidate(struct elf_cache *c, const struct open_request *r,
-				       const struct openpath_candidate *x)
+static struct elf_file *openpath_open_candidate(struct elf_cache *c, const struct open_request *r,
+						const struct openpath_candidate *x)
 {
 	struct elf_file *f = elf_cache__find(c, &x->st, x->expected);
 	int fd;
@@ -205,7 +210,7 @@ static struct elf_file *open_candidate(struct elf_cache *c, const struct open_re
 		return f;
 	fd = handle__reopen(x->handle, &r->places->own);
 	f = fd < 0 ? (errno = -fd, NULL)
-		   : elf_cache__take(c, read_candidate(r, x, fd), x->expected);
+		   : elf_cache__take(c, openpath_read_candidate(r, x, fd), x->expected);
 	if (!f && errno == ENOEXEC) {
 		elf_cache__adopt(c, NULL, &x->st);
 		errno = ENOEXEC;
@@ -235,12 +240,12 @@ static struct elf_file *openpath_use(struct elf_cache *c, const struct open_requ
 		return NULL;
 	if (!S_ISREG(x.st.st_mode))
 		return errno = sure ? ENOEXEC : ESTALE, NULL;
-	if (identified && !may_be(r, &x.st))
+	if (identified && !openpath_may_be(r, &x.st))
 		return errno = ESTALE, NULL;
-	x.expected = by_path ? expected_of(r) : expected_with(r, &x.st);
-	f = open_candidate(c, r, &x);
-	sure |= x.expected || (identified && !is_vague(r->map));
-	if (!f || sure || has_code(f, r->map))
+	x.expected = by_path ? openpath_expected_of(r) : openpath_expected_with(r, &x.st);
+	f = openpath_open_candidate(c, r, &x);
+	sure |= x.expected || (identified && !openpath_is_vague(r->map));
+	if (!f || sure || openpath_has_code(f, r->map))
 		return f;
 	elf_file__put(f);
 	return errno = ESTALE, NULL;
@@ -252,7 +257,7 @@ static struct elf_file *openpath_use(struct elf_cache *c, const struct open_requ
  * of querying the process. Devices without a number of their own (major 0) may have several files
  * with one number.
  */
-static struct elf_file *find_held(struct elf_cache *c, const struct open_request *r)
+static struct elf_file *openpath_find_held(struct elf_cache *c, const struct open_request *r)
 {
 	const struct record_mmap *m = r->map;
 	struct elf_file *f = m->maj && !r->places->told ? elf_cache__by_name(c, m) : NULL;
@@ -266,15 +271,17 @@ static struct elf_file *find_held(struct elf_cache *c, const struct open_request
 }
 
 /* Finds a known file by one system call. Sets *there if the process has the mapping. */
-static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open_request *r,
-					  struct stat *st, bool *there)
+static struct elf_file *openpath_find_mapped_inode(struct elf_cache *c,
+						   const struct open_request *r, struct stat *st,
+						   bool *there)
 {
-	struct mmquery query = mmquery_of(r);
+	struct mmquery query = openpath_mmquery_of(r);
 
 	*there = may_be_queried(r->places) &&
 		 mmquery__stat(&query, r->map->start, r->map->len, st) == 0 &&
-		 (!r->places->told || may_be(r, st));
-	return *there ? elf_cache__find(c, st, expected_with(r, st)) : (errno = ENOENT, NULL);
+		 (!r->places->told || openpath_may_be(r, st));
+	return *there ? elf_cache__find(c, st, openpath_expected_with(r, st))
+		      : (errno = ENOENT, NULL);
 }
 
 /*
@@ -282,13 +289,13 @@ static struct elf_file *find_mapped_inode(struct elf_cache *c, const struct open
  * ended: opening it by path again would cost 5 system calls. A forged file can only get the names
  * of the real one here; no other file gets the names of the forged one.
  */
-static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_request *r)
+static struct elf_file *openpath_find_by_claim(struct elf_cache *c, const struct open_request *r)
 {
 	struct elf_file *f = r->places->told ? elf_cache__by_build_id(c, &r->map->build_id)
 					     : elf_cache__by_name(c, r->map);
 
 	if (f && strcmp(f->path, r->path) == 0 &&
-	    !(r->map->by_path && is_other_inode(r->map, f->dev, f->ino)))
+	    !(r->map->by_path && openpath_is_other_inode(r->map, f->dev, f->ino)))
 		return f;
 	elf_file__put(f);
 	return NULL;
@@ -299,9 +306,9 @@ static struct elf_file *find_by_claim(struct elf_cache *c, const struct open_req
  * while another inode was mapped, as in a chroot or a container: perf reads the build ID of the
  * file that it finds by the path in the process. The build ID is then not used to search.
  */
-static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
+static bool openpath_is_misnamed(struct elf_cache *c, const struct open_request *r)
 {
-	struct openpath_candidate x = { .expected = expected_of(r) };
+	struct openpath_candidate x = { .expected = openpath_expected_of(r) };
 	struct elf_file *f = NULL;
 
 	if (!r->map->by_path || !openpath_is_path(r))
@@ -310,8 +317,8 @@ static bool is_misnamed(struct elf_cache *c, const struct open_request *r)
 	if (x.handle < 0)
 		return false;
 	if (fstat(x.handle, &x.st) == 0 && S_ISREG(x.st.st_mode) &&
-	    is_other_inode(r->map, x.st.st_dev, x.st.st_ino))
-		f = open_candidate(c, r, &x);
+	    openpath_is_other_inode(r->map, x.st.st_dev, x.st.st_ino))
+		f = openpath_open_candidate(c, r, &x);
 	close(x.handle);
 	elf_file__put(f);
 	return f != NULL;
@@ -336,12 +343,13 @@ static struct elf_file *openpath_try_way(struct elf_cache *c, const struct open_
 	return f;
 }
 
-static struct elf_file *try_ways(struct elf_cache *c, const struct open_request *r, int *err)
+static struct elf_file *openpath_try_ways(struct elf_cache *c, const struct open_request *r,
+					  int *err)
 {
 	struct elf_file *f = NULL;
 
 	for (size_t way = 0; !f && way < sizeof(ways) / sizeof(*ways); way++) {
-		if (ways[way].trust == TRUST_NAME && is_misnamed(c, r))
+		if (ways[way].trust == TRUST_NAME && openpath_is_misnamed(c, r))
 			return *err = EXDEV, NULL;
 		f = openpath_try_way(c, r, way, err);
 		if (*err == ENOEXEC && trust_of(r, way) == TRUST_ALL)
@@ -357,17 +365,17 @@ static struct elf_file *try_ways(struct elf_cache *c, const struct open_request 
 struct elf_file *elf_cache__find_mapped(struct elf_cache *c, const struct open_request *r,
 					struct stat *st, bool *there)
 {
-	struct elf_file *f = find_held(c, r);
+	struct elf_file *f = openpath_find_held(c, r);
 	int err;
 
 	if (f)
 		return f;
-	f = find_mapped_inode(c, r, st, there);
+	f = openpath_find_mapped_inode(c, r, st, there);
 	err = errno;
 	if (f && !r->places->told && may_be_named(r->map, st->st_dev, st->st_ino))
 		elf_cache__name(c, f, r->map);
 	if (!f && !*there)
-		f = find_by_claim(c, r);
+		f = openpath_find_by_claim(c, r);
 	return errno = err, f;
 }
 
@@ -386,12 +394,12 @@ struct elf_file *elf_cache__open_mapped(struct elf_cache *c, const struct open_r
 
 	if (f || (!r->handle && err == ENOEXEC && !r->places->told))
 		return f;
-	f = try_ways(c, r, &err);
+	f = openpath_try_ways(c, r, &err);
 	file_places__identify(r->places, f);
 	return errno = f ? 0 : err, f;
 }
 
-static void find_vdso(const struct record_mmap *m, void *arg)
+static void openpath_find_vdso(const struct record_mmap *m, void *arg)
 {
 	if (strcmp(m->path, "[vdso]") == 0)
 		*(uint64_t *)arg = m->len;
@@ -405,7 +413,7 @@ struct elf_file *elf_file__vdso(void)
 	void *image;
 
 	if (maps >= 0) {
-		maps__read(maps, find_vdso, &sz);
+		maps__read(maps, openpath_find_vdso, &sz);
 		close(maps);
 	}
 	if (!at || sz == 0)

@@ -120,7 +120,7 @@ static void process_make_room(struct process_table *t)
 	}
 }
 
-static bool is_alive(const struct process_table *t, struct entry *e)
+static bool process_is_alive(const struct process_table *t, struct entry *e)
 {
 	bool used = e->used;
 	char name[16];
@@ -142,7 +142,7 @@ static void process_sweep(struct process_table *t, uint64_t time_ns)
 	while (t->exited && time_ns > t->exited->exited_ns + LINGER_NS) {
 		struct entry *e = t->exited;
 
-		if (is_alive(t, e))
+		if (process_is_alive(t, e))
 			process_queue(t, e, time_ns);
 		else
 			process_drop(t, e);
@@ -153,7 +153,7 @@ static void process_sweep(struct process_table *t, uint64_t time_ns)
  */
 
 /* Returns the current time on the clock of the records. */
-static uint64_t now_ns(const struct process_table *t)
+static uint64_t process_now_ns(const struct process_table *t)
 {
 	return t->open.places.told ? t->last_ns : monotonic__ns();
 }
@@ -183,7 +183,7 @@ static struct entry *process_get(struct process_table *t, uint32_t tgid)
 		return e;
 	read_process(t, e);
 	if (e->pub.map_cnt == 0) /* the process is gone, and its EXIT record may be lost */
-		process_queue(t, e, now_ns(t));
+		process_queue(t, e, process_now_ns(t));
 	return e;
 }
 
@@ -198,7 +198,7 @@ static void scan_process(struct process_table *t, uint32_t tgid)
 }
 
 /* Queues processes that the scan did not see: their EXIT records were lost. */
-static void queue_unseen(struct process_table *t)
+static void process_queue_unseen(struct process_table *t)
 {
 	struct entry *e, *next;
 	uint64_t now = monotonic__ns();
@@ -229,7 +229,7 @@ int process_table__scan(struct process_table *t)
 			scan_process(t, (uint32_t)tgid);
 	}
 	closedir(dir);
-	queue_unseen(t);
+	process_queue_unseen(t);
 	return 0;
 }
 
@@ -258,14 +258,14 @@ bool process_table__refresh(struct process_table *t, struct process *p)
 /* ---- records ------------------------------------------------------------------------------------
  */
 
-static void set_exe(struct entry *e, struct build_id id, struct open_job *exe)
+static void process_set_exe(struct entry *e, struct build_id id, struct open_job *exe)
 {
 	open_job__put(e->pub.exe);
 	e->pub.build_id = id;
 	e->pub.exe = open_job__get(exe);
 }
 
-static void apply_mmap(struct process_table *t, struct entry *e, const struct record *r)
+static void process_apply_mmap(struct process_table *t, struct entry *e, const struct record *r)
 {
 	struct image *i = e->pub.image;
 	struct mapping m;
@@ -276,7 +276,7 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 		process_unqueue(t, e); /* it was looked up before, and seemed to be gone */
 	e->told = true;
 	if (!e->named && (m.kind == MAPPING_FILE || m.opening)) {
-		set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
+		process_set_exe(e, m.build_id, m.build_id.sz ? NULL : m.opening);
 		e->named = true;
 	}
 	image__insert(&i, &m);
@@ -284,20 +284,20 @@ static void apply_mmap(struct process_table *t, struct entry *e, const struct re
 	process_adopt(e, i);
 }
 
-static void apply_comm(struct process_table *t, struct entry *e, const struct record *r)
+static void process_apply_comm(struct process_table *t, struct entry *e, const struct record *r)
 {
 	struct image *i = r->comm.exec ? image__new(t->paths) : NULL;
 
 	if (!i)
 		return;
 	process_adopt(e, i);
-	set_exe(e, (struct build_id){ 0 }, NULL);
+	process_set_exe(e, (struct build_id){ 0 }, NULL);
 	e->named = e->told = false;
 	e->asked = !t->open.places.told;
 	process_unqueue(t, e); /* after exec, the calling thread has the process's id */
 }
 
-static void apply_exit(struct process_table *t, struct entry *e, const struct record *r)
+static void process_apply_exit(struct process_table *t, struct entry *e, const struct record *r)
 {
 	if (r->tid == r->tgid)
 		process_queue(t, e, r->time_ns);
@@ -310,7 +310,7 @@ static struct entry *process_at_record(struct process_table *t, uint32_t tgid)
 }
 
 /* Copies the parent's mappings to the child, unless the child was scanned after the fork. */
-static void apply_fork(struct process_table *t, const struct record *r)
+static void process_apply_fork(struct process_table *t, const struct record *r)
 {
 	struct entry *parent, *child = process_find(t, r->tgid);
 
@@ -329,7 +329,7 @@ static void apply_fork(struct process_table *t, const struct record *r)
 		return;
 	process_adopt(child, image__get(parent->pub.image));
 	child->pub.from_ns = r->time_ns;
-	set_exe(child, parent->pub.build_id, parent->pub.exe);
+	process_set_exe(child, parent->pub.build_id, parent->pub.exe);
 	child->named = parent->named;
 	child->asked = parent->asked;
 	child->told = parent->told;
@@ -339,9 +339,9 @@ void process_table__apply(struct process_table *t, const struct record *r)
 {
 	static void (*const handlers[])(struct process_table *, struct entry *,
 					const struct record *) = {
-		[RECORD_MMAP] = apply_mmap,
-		[RECORD_COMM] = apply_comm,
-		[RECORD_EXIT] = apply_exit,
+		[RECORD_MMAP] = process_apply_mmap,
+		[RECORD_COMM] = process_apply_comm,
+		[RECORD_EXIT] = process_apply_exit,
 	};
 	struct entry *e;
 
@@ -352,7 +352,7 @@ void process_table__apply(struct process_table *t, const struct record *r)
 	if (r->tgid == 0 || r->tgid == UINT32_MAX)
 		return;
 	if (r->type == RECORD_FORK) {
-		apply_fork(t, r);
+		process_apply_fork(t, r);
 		return;
 	}
 	if ((size_t)r->type >= sizeof(handlers) / sizeof(*handlers) || !handlers[r->type])

@@ -97,17 +97,18 @@ static void tablemaps_open_file(struct process_table *t, struct mapping *out,
 /*
  * Returns true if the mapping is the running kernel's vdso, not one recorded on another kernel.
  */
-static bool is_own_vdso(const struct process_table *t, const struct record_mmap *m)
+static bool tablemaps_is_own_vdso(const struct process_table *t, const struct record_mmap *m)
 {
 	/* A 32-bit process has another vdso than ours. */
 	return t->vdso && m->start > UINT32_MAX &&
 	       (m->build_id.sz == 0 || build_id__equal(&m->build_id, &t->vdso->build_id));
 }
 
-static void open_vdso(struct process_table *t, struct mapping *out, struct open_request *r)
+static void tablemaps_open_vdso(struct process_table *t, struct mapping *out,
+				struct open_request *r)
 {
 	out->build_id = r->map->build_id;
-	if (is_own_vdso(t, r->map))
+	if (tablemaps_is_own_vdso(t, r->map))
 		out->file = elf_file__get(t->vdso);
 	else if (r->map->build_id.sz > 0)
 		out->file = elf_cache__open_mapped(t->open.files, r);
@@ -135,7 +136,7 @@ int process_table__map(struct process_table *t, const struct entry *e, const str
 	if (path[0] == '/' && (path[1] != '/' || out->kind == MAPPING_FILE))
 		tablemaps_open_file(t, out, &r);
 	if (out->kind == MAPPING_VDSO)
-		open_vdso(t, out, &r);
+		tablemaps_open_vdso(t, out, &r);
 	return 0;
 }
 
@@ -193,7 +194,7 @@ struct image *process_table__read(struct process_table *t, const struct entry *e
 }
 
 /* Names the process by the first mapping of the image. */
-static void name_by_map(struct process *p)
+static void tablemaps_name_by_map(struct process *p)
 {
 	if (p->map_cnt == 0)
 		return;
@@ -222,6 +223,6 @@ void process_table__name(struct process_table *t, struct process *p)
 	else if (o)
 		p->exe = open_job__get(o);
 	else
-		name_by_map(p);
+		tablemaps_name_by_map(p);
 	elf_file__put(exe);
 }

@@ -28,7 +28,7 @@ static bool activations_is_in_code(const struct frame *f, const struct runtime_l
 	return off >= l->evaluator.start && off < l->evaluator.end;
 }
 
-static bool knows_caller(const struct evaluator *e, uint64_t pc)
+static bool activations_knows_caller(const struct evaluator *e, uint64_t pc)
 {
 	for (size_t i = 0; i < e->cnt; i++)
 		if (e->callers[i] == pc)
@@ -36,48 +36,48 @@ static bool knows_caller(const struct evaluator *e, uint64_t pc)
 	return false;
 }
 
-static void find_callers(struct evaluator *e, const struct trace *t)
+static void activations_find_callers(struct evaluator *e, const struct trace *t)
 {
 	for (size_t i = 0; i + 1 < t->cnt && e->cnt < CALLERS_MAX; i++) {
 		if (!activations_is_in_code(&t->frames[i], e->layout) ||
-		    knows_caller(e, t->frames[i + 1].pc))
+		    activations_knows_caller(e, t->frames[i + 1].pc))
 			continue;
 		e->map = t->frames[i].map;
 		e->callers[e->cnt++] = t->frames[i + 1].pc;
 	}
 }
 
-static bool is_activation(const struct evaluator *e, const struct trace *t, size_t i)
+static bool activations_is_activation(const struct evaluator *e, const struct trace *t, size_t i)
 {
 	const struct frame *f = &t->frames[i];
 
 	if (f->flags & FRAME_MANAGED || activations_is_in_code(f, e->layout))
 		return true;
 	return i + 1 < t->cnt && f->map && e->map && mapping__same_file(f->map, e->map) &&
-	       knows_caller(e, f[1].pc);
+	       activations_knows_caller(e, f[1].pc);
 }
 
 /* The outermost run belongs to the outermost activation: the innermost one may not have made, or
  * may have left, its call. */
-static void assign_from_root(const struct evaluator *e, const struct trace *t,
-			     struct runtime_run *runs, size_t cnt)
+static void activations_assign_from_root(const struct evaluator *e, const struct trace *t,
+					 struct runtime_run *runs, size_t cnt)
 {
 	size_t at = t->cnt;
 
 	for (size_t i = cnt; i-- > 0;) {
-		while (at > 0 && !is_activation(e, t, at - 1))
+		while (at > 0 && !activations_is_activation(e, t, at - 1))
 			at--;
 		runs[i].anchor = at ? t->frames[--at].sp : 0;
 	}
 }
 
-static void assign_from_leaf(const struct evaluator *e, const struct trace *t,
-			     struct runtime_run *runs, size_t cnt)
+static void activations_assign_from_leaf(const struct evaluator *e, const struct trace *t,
+					 struct runtime_run *runs, size_t cnt)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < cnt; i++) {
-		while (at < t->cnt && !is_activation(e, t, at))
+		while (at < t->cnt && !activations_is_activation(e, t, at))
 			at++;
 		runs[i].anchor = at < t->cnt ? t->frames[at++].sp : 0;
 	}
@@ -89,6 +89,7 @@ void activations__assign(const struct runtime_calls *c, struct runtime_run *runs
 	const struct trace *t = c->trace;
 	bool whole = t->status == UNWIND_ROOT || t->status == UNWIND_STITCHED;
 
-	find_callers(&e, t);
-	(whole && !c->cut ? assign_from_root : assign_from_leaf)(&e, t, runs, cnt);
+	activations_find_callers(&e, t);
+	(whole && !c->cut ? activations_assign_from_root : activations_assign_from_leaf)(&e, t,
+											 runs, cnt);
 }

@@ -11,7 +11,7 @@
 #define READ_MAX (8u << 20) /* bytes of one piece */
 
 /* Returns a piece without code, for an address at which none can be read. */
-static struct code_blob *no_code(struct code_blob *b, uint64_t pc)
+static struct code_blob *codefetch_no_code(struct code_blob *b, uint64_t pc)
 {
 	code_blob__free(b);
 	b = calloc(1, sizeof(*b));
@@ -34,7 +34,7 @@ static void codefetch_fetch(const struct code_fetch *f, int mem, const struct co
 		code_blob__free(b);
 		*out = NULL;
 	} else if (err) {
-		*out = no_code(b, w->pc);
+		*out = codefetch_no_code(b, w->pc);
 	}
 }
 
@@ -44,7 +44,7 @@ static bool codefetch_is_within(const struct code_blob *b, uint64_t pc)
 	       pc >= b->start && pc < b->end;
 }
 
-static bool read_ranges(struct code_fetch *f, struct remote *r)
+static bool codefetch_read_ranges(struct code_fetch *f, struct remote *r)
 {
 	const struct runtime_code *code = f->layout.runtime->code;
 
@@ -60,7 +60,7 @@ void code_fetch__work(struct job *job)
 	const struct code_blob *last = NULL;
 
 	f->begin_ns = monotonic__ns();
-	f->has_ranges = mem >= 0 && read_ranges(f, &remote);
+	f->has_ranges = mem >= 0 && codefetch_read_ranges(f, &remote);
 	for (f->done = 0; f->has_ranges && f->done < f->cnt; f->done++) {
 		const struct code_wanted *w = &f->pieces[f->done].wanted;
 

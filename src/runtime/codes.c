@@ -234,7 +234,7 @@ static struct code_blob *codes_find_blob(const struct host *h, uint64_t addr)
 	return code_set__find(&h->code, addr);
 }
 
-static void put_blob(struct codes *c, struct host *h, struct code_blob *b)
+static void codes_put_blob(struct codes *c, struct host *h, struct code_blob *b)
 {
 	c->stats.sz -= h->code.sz;
 	code_set__put(&h->code, b);
@@ -265,8 +265,8 @@ static bool codes_is_due(const struct code_blob *b, uint64_t hint, uint64_t now_
  */
 
 /* A try that fails is counted with those before, until its time is over. */
-static void note_failure(struct code_blob *b, const struct code_blob *old,
-			 const struct code_wanted *w)
+static void codes_note_failure(struct code_blob *b, const struct code_blob *old,
+			       const struct code_wanted *w)
 {
 	if (b->kind != CODE_BYTECODE || b->script_cnt)
 		return;
@@ -280,11 +280,11 @@ static void codes_take(struct code_fetch *f, size_t i)
 			 *old = codes_find_blob(f->host, f->pieces[i].wanted.pc);
 
 	if (b) {
-		note_failure(b, old, &f->pieces[i].wanted);
+		codes_note_failure(b, old, &f->pieces[i].wanted);
 		b->checked_ns =
 			b->tries > 1 && b->tries < TRIES_MAX ? old->checked_ns : f->begin_ns;
 		f->codes->stats.read++;
-		put_blob(f->codes, f->host, b);
+		codes_put_blob(f->codes, f->host, b);
 		return;
 	}
 	if (old && i < f->done) {
@@ -300,7 +300,7 @@ static int codes_by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void fetch_done(struct job *);
+static void codes_fetch_done(struct job *);
 
 static void codes_submit(struct codes *c, struct host *h, struct wanted_list *list)
 {
@@ -313,7 +313,7 @@ static void codes_submit(struct codes *c, struct host *h, struct wanted_list *li
 			       .lane = crowd__lane(c->proc, h->tgid),
 			       .crowd = crowd__of(c->proc, h->tgid),
 			       .work = code_fetch__work,
-			       .done = fetch_done };
+			       .done = codes_fetch_done };
 	f->codes = c;
 	f->host = h;
 	f->proc = c->proc;
@@ -328,7 +328,7 @@ static void codes_submit(struct codes *c, struct host *h, struct wanted_list *li
 	jobs__submit(c->jobs, &f->job);
 }
 
-static void fetch_done(struct job *job)
+static void codes_fetch_done(struct job *job)
 {
 	struct code_fetch *f = (struct code_fetch *)job;
 	struct host *h = f->host;
@@ -354,8 +354,8 @@ static void codes_want(const struct host *h, const struct code_wanted *w, struct
 
 /* Returns the piece that a word of the stack leads to: the code that it returns to, or the bytecode
  * of a frame there. */
-static bool leads_to(const struct host *h, const struct managed_query *q, uint64_t at,
-		     struct code_wanted *w)
+static bool codes_leads_to(const struct host *h, const struct managed_query *q, uint64_t at,
+			   struct code_wanted *w)
 {
 	const struct runtime_code *code = h->layout.runtime->code;
 	uint64_t word, pc;
@@ -379,7 +379,7 @@ static void codes_collect(const struct host *h, const struct managed_query *q,
 	if (list->cnt < WANTED_MAX)
 		codes_want(h, first, &list->at[list->cnt++]);
 	for (uint64_t off = 0; off + 8 <= q->stack->sz && list->cnt < WANTED_MAX; off += 8)
-		if (leads_to(h, q, q->stack->addr + off, &w) &&
+		if (codes_leads_to(h, q, q->stack->addr + off, &w) &&
 		    codes_is_due(codes_find_blob(h, w.pc), w.hint, now_ns))
 			codes_want(h, &w, &list->at[list->cnt++]);
 }
@@ -419,7 +419,7 @@ static const struct code_blob *codes_find_function(struct code_walk *walk,
 	return NULL;
 }
 
-static const struct code_blob *find_for_walk(struct code_walk *walk, uint64_t pc)
+static const struct code_blob *codes_find_for_walk(struct code_walk *walk, uint64_t pc)
 {
 	if (!host__has(((struct host_walk *)walk)->host, walk->query->process, pc))
 		return NULL;
@@ -430,7 +430,7 @@ enum managed_result codes__step(void *arg, const struct managed_query *q, struct
 {
 	struct codes *c = arg;
 	struct host *h = host__of(c, q->process);
-	struct host_walk w = { { q, find_for_walk, codes_find_function, NULL, false }, c, h };
+	struct host_walk w = { { q, codes_find_for_walk, codes_find_function, NULL, false }, c, h };
 	uint64_t place = f->pc - f->caller;
 
 	if (!h || !(host__has(h, q->process, place) ||

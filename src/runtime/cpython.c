@@ -138,7 +138,7 @@ static bool cpython_is_sane(const struct runtime_layout *l)
 }
 
 /* Reads the offsets that the process itself exports. */
-static int read_described(struct remote *r, uint64_t state, struct runtime_layout *l)
+static int cpython_read_described(struct remote *r, uint64_t state, struct runtime_layout *l)
 {
 	const struct runtime_layout *words;
 
@@ -175,7 +175,7 @@ static uint32_t cpython_read_version(struct remote *r, const uint64_t *symbols)
 }
 
 /* struct _object and struct _typeobject are the same in all versions that have no offsets. */
-static void set_fixed(struct runtime_layout *l, const struct runtime_layout *f)
+static void cpython_set_fixed(struct runtime_layout *l, const struct runtime_layout *f)
 {
 	memcpy(l->at, f->at, sizeof(l->at));
 	l->at[AT_OBJECT_TYPE] = 8;
@@ -189,11 +189,11 @@ static int cpython_find_layout(struct remote *r, const uint64_t *symbols, struct
 	const struct runtime_layout *f;
 
 	if (cpython_has_cookie(r, symbols[SYMBOL_RUNTIME]))
-		return read_described(r, symbols[SYMBOL_RUNTIME], l);
+		return cpython_read_described(r, symbols[SYMBOL_RUNTIME], l);
 	l->version = cpython_read_version(r, symbols);
 	f = cpython_find_version(fixed, ARRAY_CNT(fixed), l->version);
 	if (f)
-		set_fixed(l, f);
+		cpython_set_fixed(l, f);
 	return r->err ? -EAGAIN : f ? 0 : -ENOTSUP;
 }
 
@@ -206,8 +206,8 @@ static void cpython_print_version(uint32_t version, char *text, size_t sz)
  */
 
 /* Votes for the place of a thread's state by all threads of an interpreter. */
-static void vote_by_threads(struct remote *r, const struct runtime_layout *l, uint64_t interpreter,
-			    struct thread_slot *slot)
+static void cpython_vote_by_threads(struct remote *r, const struct runtime_layout *l,
+				    uint64_t interpreter, struct thread_slot *slot)
 {
 	uint64_t thread = remote__u64(r, interpreter + l->at[AT_INTERP_THREADS]);
 
@@ -224,7 +224,7 @@ static int cpython_find_slot(struct remote *r, const struct runtime_layout *l, u
 	struct thread_slot slot = { 0 };
 
 	for (size_t i = 0; interpreter && !r->err && i < INTERPRETERS_MAX; i++) {
-		vote_by_threads(r, l, interpreter, &slot);
+		cpython_vote_by_threads(r, l, interpreter, &slot);
 		interpreter = remote__u64(r, interpreter + l->at[AT_INTERP_NEXT]);
 	}
 	return thread_slot__place(&slot, r, c);
@@ -290,7 +290,7 @@ static bool cpython__is_link(const struct runtime_layout *l, const struct event_
 	return cpython__has_entry_frames(l) && cpython_owner_of(l, c) >= OWNED_BY_INTERPRETER;
 }
 
-static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
+static size_t cpython_split_by_owner(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	size_t cnt = 0, first = 0;
 
@@ -307,7 +307,7 @@ static size_t split_by_owner(const struct runtime_calls *c, struct runtime_run *
 
 /* In 3.11 a flag marks the last call of a run. A _PyCFrame, a local variable of the C function,
  * has a pointer to that of the previous run. */
-static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *runs)
+static size_t cpython_split_by_entry(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	size_t cnt = 0, first = 0;
 	uint64_t cframe = c->base;
@@ -324,7 +324,7 @@ static size_t split_by_entry(const struct runtime_calls *c, struct runtime_run *
 }
 
 /* Up to 3.10, each call has an activation of its own. */
-static size_t split_by_call(const struct runtime_calls *c, struct runtime_run *runs)
+static size_t cpython_split_by_call(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	for (size_t i = 0; i < c->cnt; i++)
 		runs[i] = (struct runtime_run){ i, 1, 0, 0 };
@@ -335,8 +335,9 @@ static size_t split_by_call(const struct runtime_calls *c, struct runtime_run *r
 static size_t cpython_split(const struct runtime_calls *c, struct runtime_run *runs)
 {
 	if (cpython__has_frame_objects(c->layout))
-		return split_by_call(c, runs);
-	return (cpython__has_entry_frames(c->layout) ? split_by_owner : split_by_entry)(c, runs);
+		return cpython_split_by_call(c, runs);
+	return (cpython__has_entry_frames(c->layout) ? cpython_split_by_owner
+						     : cpython_split_by_entry)(c, runs);
 }
 
 /* The stub between a class and its __init__() is no function of the program. */
@@ -351,7 +352,7 @@ static bool cpython_may_have(const char *file)
 }
 
 /* Up to 3.10, f_lasti counts bytes, or units; it is -1 before the first one. */
-static uint64_t instr_of(const struct runtime_layout *l, const struct event_call *c)
+static uint64_t cpython_instr_of(const struct runtime_layout *l, const struct event_call *c)
 {
 	int32_t last = (int32_t)c->instr;
 
@@ -374,7 +375,7 @@ const struct runtime cpython = {
 	.split = cpython_split,
 	.is_link = cpython__is_link,
 	.read = cpython__read,
-	.instr = instr_of,
+	.instr = cpython_instr_of,
 	.is_hidden = cpython_is_hidden,
 	.evaluator = { "_PyEval_EvalFrameDefault", cpython_may_have },
 	/* Locks are semaphores: the interpreter uses these functions for nothing else. It waits in

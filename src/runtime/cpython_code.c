@@ -17,7 +17,7 @@
 /* ---- texts --------------------------------------------------------------------------------------
  */
 
-static void append_utf8(struct buf *b, uint32_t c)
+static void cpython_append_utf8(struct buf *b, uint32_t c)
 {
 	if (c < 0x80) {
 		buf__u8(b, (uint8_t)c);
@@ -37,7 +37,8 @@ static void append_utf8(struct buf *b, uint32_t c)
 }
 
 /* Characters of 1 (Latin-1), 2 or 4 bytes as UTF-8; up to the first NUL. */
-static void append_characters(struct buf *b, const uint8_t *chars, size_t cnt, unsigned width)
+static void cpython_append_characters(struct buf *b, const uint8_t *chars, size_t cnt,
+				      unsigned width)
 {
 	for (size_t i = 0; i < cnt; i++) {
 		uint32_t c = 0;
@@ -45,7 +46,7 @@ static void append_characters(struct buf *b, const uint8_t *chars, size_t cnt, u
 		memcpy(&c, chars + i * width, width);
 		if (!c)
 			return;
-		append_utf8(b, c);
+		cpython_append_utf8(b, c);
 	}
 }
 
@@ -75,7 +76,7 @@ static int cpython_code_read_text(struct remote *r, const struct runtime_layout 
 	cnt = cut ? TEXT_CHARS_MAX : cnt;
 	if (!remote__read(r, data, chars, cnt * s.width))
 		return -EFAULT;
-	append_characters(out, chars, cnt, s.width);
+	cpython_append_characters(out, chars, cnt, s.width);
 	if (cut)
 		buf__str(out, "…");
 	buf__u8(out, 0);
@@ -103,7 +104,7 @@ static int cpython_code_read_names(struct remote *r, const struct runtime_layout
  */
 
 /* Six bits per byte, the lowest first; bit 6: there are more. */
-static uint32_t take_varint(struct cursor *c)
+static uint32_t cpython_take_varint(struct cursor *c)
 {
 	uint32_t v = 0;
 	uint8_t byte;
@@ -119,9 +120,9 @@ static uint32_t take_varint(struct cursor *c)
 }
 
 /* The sign is bit 0. */
-static int32_t take_signed_varint(struct cursor *c)
+static int32_t cpython_take_signed_varint(struct cursor *c)
 {
-	uint32_t v = take_varint(c);
+	uint32_t v = cpython_take_varint(c);
 
 	return v & 1 ? -(int32_t)(v >> 1) : (int32_t)(v >> 1);
 }
@@ -129,7 +130,7 @@ static int32_t take_signed_varint(struct cursor *c)
 enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMNS = 13, LOCATION_LONG, LOCATION_NONE };
 
 /* Takes what follows an entry's first byte. Returns the change of the line. */
-static int32_t take_location(struct cursor *c, unsigned kind)
+static int32_t cpython_take_location(struct cursor *c, unsigned kind)
 {
 	int32_t delta = 0;
 
@@ -140,10 +141,10 @@ static int32_t take_location(struct cursor *c, unsigned kind)
 		cursor__u8(c);
 		cursor__u8(c);
 	} else if (kind < LOCATION_NONE) {
-		delta = take_signed_varint(c);
+		delta = cpython_take_signed_varint(c);
 	}
 	for (int i = 0; kind == LOCATION_LONG && i < 3; i++)
-		take_varint(c);
+		cpython_take_varint(c);
 	return delta;
 }
 
@@ -159,7 +160,7 @@ int cpython__decode_lines(struct script_function *f, const uint8_t *table, size_
 
 		if (!(byte & 0x80))
 			return -EINVAL;
-		line += (uint32_t)take_location(&c, kind);
+		line += (uint32_t)cpython_take_location(&c, kind);
 		if (!c.err)
 			err = script_function__add(
 				f, off, kind == LOCATION_NONE || line > INT32_MAX ? 0 : line);
@@ -259,7 +260,7 @@ static void cpython_code_find_bytes(struct remote *r, const struct runtime_layou
 	f->sz = units > CODE_UNITS_MAX ? 0 : apart ? units : 2 * units;
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int cpython_compare_addresses(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -299,7 +300,7 @@ static int cpython_code__read_copies(struct remote *r, const struct runtime_layo
 		return -ENOMEM;
 	if (!remote__read(r, array + sizeof(cnt), f->copies, cnt * sizeof(*f->copies)))
 		return -EFAULT;
-	qsort(f->copies, cnt, sizeof(*f->copies), compare_addresses);
+	qsort(f->copies, cnt, sizeof(*f->copies), cpython_compare_addresses);
 	cpython_code__keep_copies(f, cnt);
 	return 0;
 }

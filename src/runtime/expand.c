@@ -22,7 +22,7 @@ static void expand_put_frame(struct expanding *x, const struct frame *f)
 }
 
 /* The call of the native frame `f`, or one that was inlined in it. */
-static void put_call(struct expanding *x, const struct frame *f, const struct script_call *c)
+static void expand_put_call(struct expanding *x, const struct frame *f, const struct script_call *c)
 {
 	if (x->cnt < TRACE_MAX)
 		x->room->calls[x->cnt] = *c;
@@ -31,18 +31,19 @@ static void put_call(struct expanding *x, const struct frame *f, const struct sc
 			   .pc = x->cnt, .sp = f->sp, .flags = FRAME_SCRIPT, .source = f->source });
 }
 
-static void put_unknown(struct expanding *x, const struct frame *f)
+static void expand_put_unknown(struct expanding *x, const struct frame *f)
 {
-	put_call(x, f, &(struct script_call){ &x->runtime->unknown, x->runtime->gone, 0, 0 });
+	expand_put_call(x, f,
+			&(struct script_call){ &x->runtime->unknown, x->runtime->gone, 0, 0 });
 }
 
-static void put_simple(struct expanding *x, const struct frame *f, const struct code_blob *b,
-		       const char *mark)
+static void expand_put_simple(struct expanding *x, const struct frame *f, const struct code_blob *b,
+			      const char *mark)
 {
 	if (b->script_cnt)
-		put_call(x, f, &(struct script_call){ &b->scripts[0], mark, 0, 0 });
+		expand_put_call(x, f, &(struct script_call){ &b->scripts[0], mark, 0, 0 });
 	else
-		put_unknown(x, f);
+		expand_put_unknown(x, f);
 }
 
 /* ---- interpreted --------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ static bool expand_find_line(const struct expanding *x, const struct script_func
 }
 
 /* Returns false if nothing is known of what the frame runs. */
-static bool put_bytecode(struct expanding *x, size_t i, const struct code_blob *made)
+static bool expand_put_bytecode(struct expanding *x, size_t i, const struct code_blob *made)
 {
 	const struct frame *f = &x->trace->frames[i];
 	const struct runtime_code *code = x->runtime->code;
@@ -83,7 +84,7 @@ static bool put_bytecode(struct expanding *x, size_t i, const struct code_blob *
 	if (!b || b->kind != CODE_BYTECODE)
 		return false;
 	if (!b->script_cnt) {
-		put_unknown(x, f);
+		expand_put_unknown(x, f);
 		return true;
 	}
 	scope = code_blob__scope(b, code->place(l, x->in->stack, f, made) + 1, false);
@@ -92,11 +93,11 @@ static bool put_bytecode(struct expanding *x, size_t i, const struct code_blob *
 		out.line_in = b->scopes[scope].line_in;
 	}
 	out.script = &b->scripts[0];
-	put_call(x, f, &out);
+	expand_put_call(x, f, &out);
 	return true;
 }
 
-static void put_interpreted(struct expanding *x, size_t i)
+static void expand_put_interpreted(struct expanding *x, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 	struct script_call out = { .mark = x->runtime->code->interpreted };
@@ -107,18 +108,18 @@ static void put_interpreted(struct expanding *x, size_t i)
 		function = scripts__find(x->in->scripts, &(struct event_call){ .code = at }, NULL,
 					 &x->awaits);
 	if (!function || !expand_find_line(x, function, i, &out)) {
-		put_unknown(x, f);
+		expand_put_unknown(x, f);
 		return;
 	}
 	out.script = &function->script;
-	put_call(x, f, &out);
+	expand_put_call(x, f, &out);
 }
 
 /* ---- compiled -----------------------------------------------------------------------------------
  */
 
 /* Returns true for a frame that Java code has called: it returns to a place that is known. */
-static bool was_calling(const struct expanding *x, size_t i)
+static bool expand_was_calling(const struct expanding *x, size_t i)
 {
 	const struct frame *callee = i ? &x->trace->frames[i - 1] : NULL;
 	const struct code_blob *b;
@@ -131,30 +132,31 @@ static bool was_calling(const struct expanding *x, size_t i)
 	return b && (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE);
 }
 
-static uint32_t scope_of(const struct expanding *x, const struct code_blob *b, size_t i)
+static uint32_t expand_scope_of(const struct expanding *x, const struct code_blob *b, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 
-	return code_blob__scope(b, f->flags & FRAME_CALLER ? f->pc : f->pc + 1, was_calling(x, i));
+	return code_blob__scope(b, f->flags & FRAME_CALLER ? f->pc : f->pc + 1,
+				expand_was_calling(x, i));
 }
 
-static void put_compiled(struct expanding *x, const struct code_blob *b, size_t i)
+static void expand_put_compiled(struct expanding *x, const struct code_blob *b, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 	const struct runtime_code *code = x->runtime->code;
-	uint32_t scope = scope_of(x, b, i);
+	uint32_t scope = expand_scope_of(x, b, i);
 
-	if (scope == CODE_NOWHERE && was_calling(x, i))
-		put_unknown(x, f);
+	if (scope == CODE_NOWHERE && expand_was_calling(x, i))
+		expand_put_unknown(x, f);
 	else if (scope == CODE_NOWHERE)
-		put_simple(x, f, b, code->compiled);
+		expand_put_simple(x, f, b, code->compiled);
 	for (; scope != CODE_NOWHERE; scope = b->scopes[scope].caller) {
 		const struct code_scope *s = &b->scopes[scope];
 		const char *mark = s->caller == CODE_NOWHERE ? code->compiled : code->inlined;
 
-		put_call(x, f,
-			 &(struct script_call){ &b->scripts[s->function], mark, s->line,
-						s->line_in });
+		expand_put_call(x, f,
+				&(struct script_call){ &b->scripts[s->function], mark, s->line,
+						       s->line_in });
 	}
 }
 
@@ -163,50 +165,50 @@ static void expand_put_copy(struct expanding *x, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 
-	if (f->flags & FRAME_INTERPRETS && put_bytecode(x, i, NULL))
+	if (f->flags & FRAME_INTERPRETS && expand_put_bytecode(x, i, NULL))
 		return;
 	if (f->flags & FRAME_INTERPRETER)
 		expand_put_frame(x, f);
 	else
-		put_unknown(x, f);
+		expand_put_unknown(x, f);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------
  */
 
-static void put_managed(struct expanding *x, size_t i)
+static void expand_put_managed(struct expanding *x, size_t i)
 {
 	const struct frame *f = &x->trace->frames[i];
 	const struct code_blob *b = codes__at(x->in->codes, x->in->process, frame__place(f));
 
 	if (f->map && f->map->kind == MAPPING_FILE) {
-		if (!(f->flags & FRAME_INTERPRETS) || !put_bytecode(x, i, NULL))
+		if (!(f->flags & FRAME_INTERPRETS) || !expand_put_bytecode(x, i, NULL))
 			expand_put_frame(x, f);
 		return;
 	}
 	switch (b ? b->kind : CODE_NONE) {
 	case CODE_NONE: expand_put_copy(x, i); break;
 	case CODE_JIT:
-	case CODE_STUB: put_simple(x, f, b, STUB_MARK); break;
-	case CODE_BARRIER: put_simple(x, f, b, x->runtime->code->elsewhere); break;
+	case CODE_STUB: expand_put_simple(x, f, b, STUB_MARK); break;
+	case CODE_BARRIER: expand_put_simple(x, f, b, x->runtime->code->elsewhere); break;
 	case CODE_INTERPRETER:
 		if (f->flags & FRAME_INTERPRETS)
-			put_interpreted(x, i);
+			expand_put_interpreted(x, i);
 		else
-			put_simple(x, f, b, STUB_MARK);
+			expand_put_simple(x, f, b, STUB_MARK);
 		break;
 	case CODE_BYTECODE: break;
 	case CODE_BASELINE:
-		if (!(f->flags & FRAME_INTERPRETS) || !put_bytecode(x, i, b))
-			put_unknown(x, f);
+		if (!(f->flags & FRAME_INTERPRETS) || !expand_put_bytecode(x, i, b))
+			expand_put_unknown(x, f);
 		break;
-	case CODE_COMPILED: put_compiled(x, b, i); break;
-	case CODE_NATIVE: put_simple(x, f, b, x->runtime->code->native); break;
+	case CODE_COMPILED: expand_put_compiled(x, b, i); break;
+	case CODE_NATIVE: expand_put_simple(x, f, b, x->runtime->code->native); break;
 	}
 }
 
 /* The leaf is a builtin: no call-frame information led to its caller. */
-static bool is_builtin_leaf(const struct trace *t)
+static bool expand_is_builtin_leaf(const struct trace *t)
 {
 	uint32_t source = t->cnt > 1 ? t->frames[1].source : FRAME_BY_CFI;
 
@@ -222,11 +224,11 @@ bool expand__frames(struct trace *t, const struct expand_input *in, bool last,
 	struct expanding x = { .in = in, .trace = t, .room = room };
 
 	x.runtime = codes__layout(in->codes, in->process)->runtime;
-	if (x.runtime->code->bytecode && is_builtin_leaf(t))
+	if (x.runtime->code->bytecode && expand_is_builtin_leaf(t))
 		t->frames[0].flags |= FRAME_INTERPRETER;
 	for (size_t i = 0; i < t->cnt; i++) {
 		if (t->frames[i].flags & FRAME_MANAGED)
-			put_managed(&x, i);
+			expand_put_managed(&x, i);
 		else
 			expand_put_frame(&x, &t->frames[i]);
 	}

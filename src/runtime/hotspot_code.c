@@ -116,7 +116,8 @@ static enum code_kind hotspot_code_kind_of(const char *name)
 	return strstr(name, BARRIER_NAME) ? CODE_BARRIER : CODE_STUB;
 }
 
-static void read_code_range(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
+static void hotspot_read_code_range(struct remote *r, const struct runtime_layout *l,
+				    struct code_blob *b)
 {
 	int16_t complete = (int16_t)hotspot__u32(r, l, b->header, JVM_BLOB_COMPLETE);
 	uint32_t words = hotspot__u32(r, l, b->header, JVM_BLOB_FRAME);
@@ -131,7 +132,8 @@ static void read_code_range(struct remote *r, const struct runtime_layout *l, st
 	b->handlers = CODE_NOWHERE;
 }
 
-static int read_nmethod(struct remote *r, const struct runtime_layout *l, struct code_blob *b)
+static int hotspot_read_nmethod(struct remote *r, const struct runtime_layout *l,
+				struct code_blob *b)
 {
 	uint32_t stubs = hotspot__u32(r, l, b->header, JVM_NMETHOD_STUBS);
 	int err;
@@ -175,10 +177,10 @@ int hotspot__read_code(struct remote *r, const struct runtime_layout *l,
 	err = hotspot_code_read_kind(r, l, b);
 	if (!err && hotspot_code_is_same(b, w) && !r->err)
 		return -EALREADY;
-	read_code_range(r, l, b);
+	hotspot_read_code_range(r, l, b);
 	if (!err && (w->pc < b->start || w->pc >= b->end || b->end - b->start > BLOB_SZ_MAX))
 		return -ENOENT;
 	if (!err && (b->kind == CODE_COMPILED || b->kind == CODE_NATIVE))
-		err = read_nmethod(r, l, b);
+		err = hotspot_read_nmethod(r, l, b);
 	return err ? err : r->err ? -EFAULT : 0;
 }

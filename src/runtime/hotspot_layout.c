@@ -133,8 +133,8 @@ static void hotspot_layout_take_field(struct remote *r, const struct jvm_field *
 	}
 }
 
-static void take_static(struct remote *r, const struct jvm_field *f, const char *type,
-			struct statics *s)
+static void hotspot_take_static(struct remote *r, const struct jvm_field *f, const char *type,
+				struct statics *s)
 {
 	if (!f->is_static)
 		return;
@@ -161,7 +161,7 @@ static void hotspot_layout_read_fields(struct remote *r, uint64_t table, struct 
 			remote__text(r, f.type, type, sizeof(type));
 		last = f.type;
 		hotspot_layout_take_field(r, &f, type, l);
-		take_static(r, &f, type, s);
+		hotspot_take_static(r, &f, type, s);
 	}
 }
 
@@ -180,7 +180,7 @@ static void hotspot_layout_read_types(struct remote *r, uint64_t table, struct r
 	}
 }
 
-static void read_constants(struct remote *r, uint64_t table, struct runtime_layout *l)
+static void hotspot_read_constants(struct remote *r, uint64_t table, struct runtime_layout *l)
 {
 	struct jvm_constant c;
 	char name[TEXT_SZ];
@@ -221,8 +221,8 @@ int hotspot__read_layout(struct remote *r, const uint64_t *symbols, struct runti
 	hotspot_layout_read_fields(r, remote__u64(r, symbols[SYMBOL_FIELDS]), l, &s);
 	hotspot_layout_read_types(
 		r, symbols[SYMBOL_TYPES] ? remote__u64(r, symbols[SYMBOL_TYPES]) : 0, l);
-	read_constants(r, symbols[SYMBOL_CONSTANTS] ? remote__u64(r, symbols[SYMBOL_CONSTANTS]) : 0,
-		       l);
+	hotspot_read_constants(
+		r, symbols[SYMBOL_CONSTANTS] ? remote__u64(r, symbols[SYMBOL_CONSTANTS]) : 0, l);
 	l->version = s.version ? remote__u32(r, s.version) : 0;
 	if (s.heap) /* its VM has another number: 25 */
 		l->version = JVM_ONE_HEAP;

@@ -66,8 +66,8 @@ static int hotspot_method_read_symbol(struct remote *r, const struct runtime_lay
 }
 
 /* Reads the name at an index of a ConstantPool. */
-static int read_constant(struct remote *r, const struct runtime_layout *l, const uint64_t place[2],
-			 char text[TEXT_MAX + 1])
+static int hotspot_read_constant(struct remote *r, const struct runtime_layout *l,
+				 const uint64_t place[2], char text[TEXT_MAX + 1])
 {
 	uint64_t pool = place[0], idx = place[1];
 
@@ -78,7 +78,7 @@ static int read_constant(struct remote *r, const struct runtime_layout *l, const
 }
 
 /* Cuts off what differs from one run of a program to the next. */
-static void cut_hidden(char *class)
+static void hotspot_cut_hidden(char *class)
 {
 	char *hidden = strstr(class, HIDDEN), *lambda = strstr(class, LAMBDA "$");
 
@@ -114,8 +114,8 @@ static int hotspot_method_set_names(struct script_function *f, const char *runti
 	return err;
 }
 
-static uint64_t source_index(struct remote *r, const struct runtime_layout *l, uint64_t pool,
-			     uint64_t class)
+static uint64_t hotspot_source_index(struct remote *r, const struct runtime_layout *l,
+				     uint64_t pool, uint64_t class)
 {
 	return (uint16_t)(l->at[JVM_POOL_FILE] != JVM_NONE
 				  ? hotspot__u32(r, l, pool, JVM_POOL_FILE)
@@ -129,17 +129,17 @@ static int hotspot_method_read_names(struct remote *r, const struct runtime_layo
 	uint64_t pool = hotspot__word(r, l, constant, JVM_CONST_CONSTANTS);
 	uint64_t holder = pool ? hotspot__word(r, l, pool, JVM_POOL_HOLDER) : 0;
 	uint64_t idx = (uint16_t)hotspot__u32(r, l, constant, JVM_CONST_NAME);
-	int err = read_constant(r, l, (uint64_t[]){ pool, idx }, name);
+	int err = hotspot_read_constant(r, l, (uint64_t[]){ pool, idx }, name);
 
 	if (err || !holder)
 		return err ? err : -EINVAL;
 	err = hotspot_method_read_symbol(r, l, hotspot__word(r, l, holder, JVM_CLASS_NAME), class);
-	idx = source_index(r, l, pool, holder);
-	if (err || read_constant(r, l, (uint64_t[]){ pool, idx }, source) != 0)
+	idx = hotspot_source_index(r, l, pool, holder);
+	if (err || hotspot_read_constant(r, l, (uint64_t[]){ pool, idx }, source) != 0)
 		*source = 0;
 	if (err || r->err)
 		return err ? err : -EFAULT;
-	cut_hidden(class);
+	hotspot_cut_hidden(class);
 	return hotspot_method_set_names(f, l->runtime->name, class,
 					(const char *[]){ name, source });
 }
@@ -148,7 +148,7 @@ static int hotspot_method_read_names(struct remote *r, const struct runtime_layo
  */
 
 /* Pairs of distances, of the code's offset and of the line, one after the other. */
-static int decode_lines(struct script_function *f, struct hotspot_numbers *n)
+static int hotspot_decode_lines(struct script_function *f, struct hotspot_numbers *n)
 {
 	uint32_t off = 0, line = 0, last = 0;
 	int err = 0;
@@ -186,7 +186,7 @@ static int hotspot_method_read_lines(struct remote *r, const struct runtime_layo
 	sz = end > at && end - at < LINES_MAX ? end - at : 0;
 	bytes = sz ? malloc(sz) : NULL;
 	n = hotspot_numbers__on(l, bytes, bytes && remote__read(r, at, bytes, sz) ? sz : 0);
-	err = decode_lines(f, &n);
+	err = hotspot_decode_lines(f, &n);
 	free(bytes);
 	return err;
 }

@@ -57,8 +57,8 @@ static uint64_t hotspot_scopes_word_of(const struct hotspot_scopes_reader *s, en
 }
 
 /* From JDK 25 on, this data follows the relocations, outside the code cache. */
-static struct hotspot_scopes_part find_metadata(const struct hotspot_scopes_reader *s,
-						uint64_t scopes)
+static struct hotspot_scopes_part hotspot_find_metadata(const struct hotspot_scopes_reader *s,
+							uint64_t scopes)
 {
 	uint64_t extra = hotspot_scopes_word_of(s, JVM_BLOB_EXTRA);
 
@@ -87,7 +87,7 @@ static void hotspot_scopes_find_parts(struct hotspot_scopes_reader *s)
 			pcs, base + hotspot_scopes_u32_of(s, JVM_NMETHOD_PCS_END));
 		s->data = hotspot_scopes_between(scopes, pcs);
 	}
-	s->metadata = find_metadata(s, scopes);
+	s->metadata = hotspot_find_metadata(s, scopes);
 }
 
 static bool hotspot_scopes_read_part(const struct hotspot_scopes_reader *s,

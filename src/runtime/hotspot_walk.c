@@ -29,19 +29,19 @@ static bool hotspot_walk_word_at(const struct code_walk *w, uint64_t addr, uint6
 	return snapshot__word(w->query->stack, addr, word);
 }
 
-static bool is_own_code(const struct code_blob *b, uint64_t off)
+static bool hotspot_is_own_code(const struct code_blob *b, uint64_t off)
 {
 	return off < b->handlers;
 }
 
 /* Returns whether Java code returns to an address: compiled code, only after a call. */
-static bool is_return(struct code_walk *w, uint64_t pc)
+static bool hotspot_is_return(struct code_walk *w, uint64_t pc)
 {
 	const struct code_blob *b = w->find(w, pc - 1);
 
 	if (!b || b->kind == CODE_NONE)
 		return false;
-	return b->kind != CODE_COMPILED || !is_own_code(b, pc - b->start) ||
+	return b->kind != CODE_COMPILED || !hotspot_is_own_code(b, pc - b->start) ||
 	       code_blob__scope(b, pc, true) != CODE_NOWHERE;
 }
 
@@ -64,8 +64,8 @@ static bool hotspot_walk_move(struct managed_frame *f, const struct hotspot_walk
  */
 
 /* The whole frame: the caller's frame pointer is saved below the return address. */
-static bool read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp,
-		      struct hotspot_walk_caller *c)
+static bool hotspot_read_full(struct code_walk *w, const struct code_blob *b, uint64_t sp,
+			      struct hotspot_walk_caller *c)
 {
 	c->sp = sp + b->frame_sz;
 	return b->frame_sz >= 16 && hotspot_walk_word_at(w, c->sp - 8, &c->pc) &&
@@ -77,10 +77,10 @@ static bool hotspot_walk_leave_bare(struct code_walk *w, struct managed_frame *f
 {
 	struct hotspot_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
-	if (hotspot_walk_word_at(w, f->sp, &c.pc) && is_return(w, c.pc))
+	if (hotspot_walk_word_at(w, f->sp, &c.pc) && hotspot_is_return(w, c.pc))
 		return hotspot_walk_move(f, &c);
 	c.sp += 8;
-	return hotspot_walk_word_at(w, f->sp + 8, &c.pc) && is_return(w, c.pc) &&
+	return hotspot_walk_word_at(w, f->sp + 8, &c.pc) && hotspot_is_return(w, c.pc) &&
 	       hotspot_walk_word_at(w, f->sp, &c.fp) && hotspot_walk_move(f, &c);
 }
 
@@ -103,7 +103,7 @@ static const struct {
 #define POP_FP	0x5d
 #define RET	0xc3
 
-static size_t skip_at_return(const uint8_t *at, size_t left)
+static size_t hotspot_skip_at_return(const uint8_t *at, size_t left)
 {
 	for (size_t i = 0; i < sizeof(at_return) / sizeof(*at_return); i++) {
 		size_t sz = at_return[i].opcode_sz + at_return[i].any;
@@ -118,7 +118,7 @@ static size_t skip_at_return(const uint8_t *at, size_t left)
 enum hotspot_walk_extent { FRAME_WHOLE, FRAME_UNSAVED_FP, FRAME_SAVED_FP, FRAME_BARE };
 
 /* Returns the size of `sub $grows,%rsp`, or 0 if it is not there. */
-static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
+static size_t hotspot_grows_stack(const uint8_t *at, size_t left, uint32_t grows)
 {
 	static const uint8_t small[] = { 0x48, 0x83, 0xec }, large[] = { 0x48, 0x81, 0xec };
 
@@ -129,12 +129,13 @@ static size_t grows_stack(const uint8_t *at, size_t left, uint32_t grows)
 
 /* Finds the part of the prologue that has run: `push %rbp; sub $n,%rsp`, or `sub $n,%rsp; mov
  * %rbp,m(%rsp)`. The frame's size determines n. */
-static enum hotspot_walk_extent extent_at_entry(const struct code_blob *b, uint64_t off)
+static enum hotspot_walk_extent hotspot_extent_at_entry(const struct code_blob *b, uint64_t off)
 {
 	for (uint32_t i = 0; i < b->complete; i++) {
 		size_t left = b->end - b->start - i;
-		size_t pushed = grows_stack(b->bytes + i, left, b->frame_sz - 16);
-		size_t sz = pushed ? pushed : grows_stack(b->bytes + i, left, b->frame_sz - 8);
+		size_t pushed = hotspot_grows_stack(b->bytes + i, left, b->frame_sz - 16);
+		size_t sz =
+			pushed ? pushed : hotspot_grows_stack(b->bytes + i, left, b->frame_sz - 8);
 
 		if (!sz)
 			continue;
@@ -151,23 +152,24 @@ static enum hotspot_walk_extent hotspot_walk_extent_at(const struct code_blob *b
 	size_t sz;
 
 	if (pc - b->start < b->complete)
-		return extent_at_entry(b, pc - b->start);
+		return hotspot_extent_at_entry(b, pc - b->start);
 	if (at < end && *at == POP_FP)
 		return FRAME_SAVED_FP;
-	while ((sz = skip_at_return(at, (size_t)(end - at))) > 0)
+	while ((sz = hotspot_skip_at_return(at, (size_t)(end - at))) > 0)
 		at += sz;
 	return at < end && *at == RET ? FRAME_BARE : FRAME_WHOLE;
 }
 
 /* Code after the function's own may run when the frame has been removed. */
-static bool leads_on(struct code_walk *w, const struct code_blob *b, uint64_t sp)
+static bool hotspot_leads_on(struct code_walk *w, const struct code_blob *b, uint64_t sp)
 {
 	struct hotspot_walk_caller c;
 
-	return read_full(w, b, sp, &c) && is_return(w, c.pc);
+	return hotspot_read_full(w, b, sp, &c) && hotspot_is_return(w, c.pc);
 }
 
-static bool leave_function(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static bool hotspot_leave_function(struct code_walk *w, const struct code_blob *b,
+				   struct managed_frame *f)
 {
 	enum hotspot_walk_extent extent =
 		f->caller ? FRAME_WHOLE : hotspot_walk_extent_at(b, f->pc);
@@ -175,9 +177,9 @@ static bool leave_function(struct code_walk *w, const struct code_blob *b, struc
 
 	switch (extent) {
 	case FRAME_WHOLE:
-		if (!f->caller && !leads_on(w, b, f->sp) && hotspot_walk_leave_bare(w, f))
+		if (!f->caller && !hotspot_leads_on(w, b, f->sp) && hotspot_walk_leave_bare(w, f))
 			return true;
-		return read_full(w, b, f->sp, &c) && hotspot_walk_move(f, &c);
+		return hotspot_read_full(w, b, f->sp, &c) && hotspot_walk_move(f, &c);
 	case FRAME_UNSAVED_FP: c.sp = f->sp + b->frame_sz; break;
 	case FRAME_SAVED_FP:
 		if (!hotspot_walk_word_at(w, f->sp, &c.fp))
@@ -190,22 +192,24 @@ static bool leave_function(struct code_walk *w, const struct code_blob *b, struc
 }
 
 /* A stub's frame has the frame pointer saved at the same place. */
-static bool leave_sized(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static bool hotspot_leave_sized(struct code_walk *w, const struct code_blob *b,
+				struct managed_frame *f)
 {
 	struct hotspot_walk_caller c;
 
-	if (!read_full(w, b, f->sp, &c) || !(f->caller || is_return(w, c.pc)))
+	if (!hotspot_read_full(w, b, f->sp, &c) || !(f->caller || hotspot_is_return(w, c.pc)))
 		return !f->caller && hotspot_walk_leave_bare(w, f);
 	return hotspot_walk_move(f, &c);
 }
 
 /* A compiled frame that is to be interpreted from now on returns to a handler. It has its real
  * place saved. */
-static void find_own_pc(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static void hotspot_find_own_pc(struct code_walk *w, const struct code_blob *b,
+				struct managed_frame *f)
 {
 	uint64_t pc;
 
-	if (b->kind != CODE_COMPILED || !f->caller || is_own_code(b, f->pc - b->start))
+	if (b->kind != CODE_COMPILED || !f->caller || hotspot_is_own_code(b, f->pc - b->start))
 		return;
 	if (hotspot_walk_word_at(w, f->sp + b->orig_pc, &pc) && pc > b->start &&
 	    pc - b->start < b->handlers)
@@ -223,7 +227,8 @@ static bool hotspot_walk_read_by_pointer(struct code_walk *w, uint64_t fp,
 }
 
 /* Returns whether this is the whole frame of an interpreted function. */
-static bool read_interpreted(struct code_walk *w, uint64_t fp, struct hotspot_walk_caller *c)
+static bool hotspot_read_interpreted(struct code_walk *w, uint64_t fp,
+				     struct hotspot_walk_caller *c)
 {
 	uint64_t method;
 
@@ -252,13 +257,13 @@ static bool hotspot_walk_leave_entry(struct code_walk *w, struct managed_frame *
 		return false;
 	before = f->regs[REG_R13];
 	after = f->regs[REG_RBX];
-	if (is_return(w, before)) {
+	if (hotspot_is_return(w, before)) {
 		c.pc = before;
 		c.sp = after;
-	} else if (is_return(w, f->regs[REG_RAX])) {
+	} else if (hotspot_is_return(w, f->regs[REG_RAX])) {
 		c.pc = f->regs[REG_RAX];
 		c.sp = before;
-	} else if (hotspot_walk_word_at(w, f->sp, &c.pc) && is_return(w, c.pc)) {
+	} else if (hotspot_walk_word_at(w, f->sp, &c.pc) && hotspot_is_return(w, c.pc)) {
 		c.sp = hotspot_walk_is_near(f, before)	? before
 		       : hotspot_walk_is_near(f, after) ? after
 							: f->sp + 8;
@@ -267,26 +272,26 @@ static bool hotspot_walk_leave_entry(struct code_walk *w, struct managed_frame *
 }
 
 /* The frame pointer is set, what follows it is not. */
-static bool leave_begun(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_leave_begun(struct code_walk *w, struct managed_frame *f)
 {
 	struct hotspot_walk_caller c;
 
 	if (!f->regs || !hotspot_walk_is_near(f, f->fp) ||
-	    !hotspot_walk_read_by_pointer(w, f->fp, &c) || !is_return(w, c.pc))
+	    !hotspot_walk_read_by_pointer(w, f->fp, &c) || !hotspot_is_return(w, c.pc))
 		return false;
 	if (f->fp == f->sp || !hotspot_walk_word_at(w, f->fp + FRAME_SENDER_SP, &c.sp))
 		c.sp = f->regs[REG_R13];
 	return hotspot_walk_is_near(f, c.sp) && hotspot_walk_move(f, &c);
 }
 
-static bool leave_interpreted(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_leave_interpreted(struct code_walk *w, struct managed_frame *f)
 {
 	uint64_t least = f->caller ? 0 : -FRAME_BCP;
 	struct hotspot_walk_caller c;
 
 	if (!hotspot_walk_is_near(f, f->fp) || f->fp - f->sp < least ||
-	    !read_interpreted(w, f->fp, &c) || !is_return(w, c.pc))
-		return !f->caller && (leave_begun(w, f) || hotspot_walk_leave_entry(w, f));
+	    !hotspot_read_interpreted(w, f->fp, &c) || !hotspot_is_return(w, c.pc))
+		return !f->caller && (hotspot_leave_begun(w, f) || hotspot_walk_leave_entry(w, f));
 	f->own_sp = f->fp;
 	f->interprets = true;
 	return hotspot_walk_move(f, &c);
@@ -301,7 +306,7 @@ static bool hotspot_walk_is_in_code(struct code_walk *w, uint64_t pc)
 }
 
 /* A stub that has made no frame yet, or makes none. */
-static bool leave_frameless(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_leave_frameless(struct code_walk *w, struct managed_frame *f)
 {
 	struct hotspot_walk_caller c = { .sp = f->sp + 8, .fp = f->fp };
 
@@ -310,7 +315,7 @@ static bool leave_frameless(struct code_walk *w, struct managed_frame *f)
 }
 
 /* One stub has a word between its frame pointer and its return address (nmethod_entry_barrier). */
-static bool read_stub(struct code_walk *w, uint64_t fp, struct hotspot_walk_caller *c)
+static bool hotspot_read_stub(struct code_walk *w, uint64_t fp, struct hotspot_walk_caller *c)
 {
 	if (!hotspot_walk_read_by_pointer(w, fp, c))
 		return false;
@@ -320,15 +325,17 @@ static bool read_stub(struct code_walk *w, uint64_t fp, struct hotspot_walk_call
 	return hotspot_walk_word_at(w, fp + 16, &c->pc) && hotspot_walk_is_in_code(w, c->pc);
 }
 
-static bool leave_stub(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static bool hotspot_leave_stub(struct code_walk *w, const struct code_blob *b,
+			       struct managed_frame *f)
 {
 	struct hotspot_walk_caller c;
 
 	if (b->frame_sz >= 16)
-		return leave_sized(w, b, f);
-	if (!f->caller && leave_frameless(w, f))
+		return hotspot_leave_sized(w, b, f);
+	if (!f->caller && hotspot_leave_frameless(w, f))
 		return true;
-	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) && read_stub(w, f->fp, &c))
+	if (f->fp >= f->sp && (f->caller || f->fp - f->sp < NEAR_SZ) &&
+	    hotspot_read_stub(w, f->fp, &c))
 		return hotspot_walk_move(f, &c);
 	return !f->caller && (hotspot_walk_leave_bare(w, f) || hotspot_walk_leave_entry(w, f));
 }
@@ -364,7 +371,7 @@ static bool hotspot_walk_is_entry(const uint64_t e[ENTRY_WORDS], uint64_t at)
  * its carrier follow, from the caller of Continuation.enterSpecial() on. Before them lie arguments,
  * or frames that are being copied from the heap.
  */
-static bool leave_barrier(struct code_walk *w, struct managed_frame *f)
+static bool hotspot_leave_barrier(struct code_walk *w, struct managed_frame *f)
 {
 	uint64_t entry[ENTRY_WORDS];
 	struct hotspot_walk_caller c;
@@ -373,7 +380,7 @@ static bool leave_barrier(struct code_walk *w, struct managed_frame *f)
 		for (size_t i = 0; i < ENTRY_WORDS; i++)
 			if (!hotspot_walk_word_at(w, at + i * sizeof(*entry), &entry[i]))
 				return false;
-		if (!hotspot_walk_is_entry(entry, at) || !is_return(w, entry[ENTRY_PC]))
+		if (!hotspot_walk_is_entry(entry, at) || !hotspot_is_return(w, entry[ENTRY_PC]))
 			continue;
 		c = (struct hotspot_walk_caller){ entry[ENTRY_PC], at + sizeof(entry),
 						  entry[ENTRY_FP] };
@@ -393,14 +400,15 @@ static bool hotspot_walk_leave(struct code_walk *w, const struct code_blob *b,
 	case CODE_JIT:
 	case CODE_BASELINE:
 	case CODE_BYTECODE: return false;
-	case CODE_STUB: return leave_stub(w, b, f);
-	case CODE_BARRIER: return (!f->caller && leave_stub(w, b, f)) || leave_barrier(w, f);
-	case CODE_INTERPRETER: return leave_interpreted(w, f);
+	case CODE_STUB: return hotspot_leave_stub(w, b, f);
+	case CODE_BARRIER:
+		return (!f->caller && hotspot_leave_stub(w, b, f)) || hotspot_leave_barrier(w, f);
+	case CODE_INTERPRETER: return hotspot_leave_interpreted(w, f);
 	case CODE_NATIVE:
 	case CODE_COMPILED: break;
 	}
-	find_own_pc(w, b, f);
-	return leave_function(w, b, f);
+	hotspot_find_own_pc(w, b, f);
+	return hotspot_leave_function(w, b, f);
 }
 
 enum managed_result hotspot__step(struct code_walk *w, struct managed_frame *f)

@@ -19,7 +19,7 @@ struct merging {
 
 /* Returns the index of the first native frame from `from` on that has the address in its part of
  * the stack. */
-static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
+static size_t interleave_find_native(const struct trace *t, uint64_t anchor, size_t from)
 {
 	for (size_t i = from; anchor && i + 1 < t->cnt; i++)
 		if (anchor >= t->frames[i].sp && anchor < t->frames[i + 1].sp)
@@ -28,12 +28,12 @@ static size_t find_native(const struct trace *t, uint64_t anchor, size_t from)
 }
 
 /* Returns the index of the native frame that runs the innermost calls. */
-static size_t find_inner(const struct interleave_input *in, const struct trace *t)
+static size_t interleave_find_inner(const struct interleave_input *in, const struct trace *t)
 {
 	size_t inner = NOWHERE;
 
 	for (size_t i = 0; i < in->run_cnt && inner == NOWHERE; i++)
-		inner = find_native(t, in->runs[i].anchor, 0);
+		inner = interleave_find_native(t, in->runs[i].anchor, 0);
 	return inner;
 }
 
@@ -67,13 +67,13 @@ static size_t interleave_find_place(const struct interleave_input *in,
 /* From the place of the innermost calls on, all frames of the interpreter's file are the
  * interpreter itself, and all up to the one that runs them. The root stays, so that all stacks of a
  * program begin with the same frame. */
-static void mark_interpreter(const struct interleave_input *in, struct trace *t)
+static void interleave_mark_interpreter(const struct interleave_input *in, struct trace *t)
 {
 	size_t runner = NOWHERE, run = 0;
 	const struct mapping *map;
 
 	for (; run < in->run_cnt && runner == NOWHERE; run++)
-		runner = find_native(t, in->runs[run].anchor, 0);
+		runner = interleave_find_native(t, in->runs[run].anchor, 0);
 	if (runner == NOWHERE)
 		return;
 	map = t->frames[runner].map;
@@ -112,8 +112,8 @@ static void interleave_put_call(struct merging *m)
 
 #define WAIT_DEPTH 8 /* frames of the C library */
 
-static bool calls_wait(const struct frame *f, const struct elf_symbol_code *waits,
-		       const struct mapping *interpreter)
+static bool interleave_calls_wait(const struct frame *f, const struct elf_symbol_code *waits,
+				  const struct mapping *interpreter)
 {
 	const struct mapping *m = f->map;
 	uint64_t off;
@@ -129,7 +129,8 @@ static bool calls_wait(const struct frame *f, const struct elf_symbol_code *wait
 }
 
 /* Both may be of the interpreter's own: a lock, and its turn. */
-static bool waits_for_turn(const struct interleave_input *in, const struct trace *t, size_t i)
+static bool interleave_waits_for_turn(const struct interleave_input *in, const struct trace *t,
+				      size_t i)
 {
 	return !in->runtime->waits_for_turn ||
 	       in->runtime->waits_for_turn(
@@ -138,13 +139,13 @@ static bool waits_for_turn(const struct interleave_input *in, const struct trace
 }
 
 /* The interpreter itself has called the function in which threads wait. */
-static bool is_waiting(const struct merging *m, size_t inner)
+static bool interleave_is_waiting(const struct merging *m, size_t inner)
 {
 	const struct trace *t = m->trace;
 
 	for (size_t i = 0; m->in->waits && inner != NOWHERE && i < inner && i < WAIT_DEPTH; i++)
-		if (calls_wait(&t->frames[i], m->in->waits, t->frames[inner].map))
-			return waits_for_turn(m->in, t, i);
+		if (interleave_calls_wait(&t->frames[i], m->in->waits, t->frames[inner].map))
+			return interleave_waits_for_turn(m->in, t, i);
 	return false;
 }
 
@@ -155,13 +156,13 @@ static void interleave_put_wait(struct merging *m)
 	interleave_put_call(m);
 }
 
-static void put_natives(struct merging *m, size_t end)
+static void interleave_put_natives(struct merging *m, size_t end)
 {
 	while (m->next < end)
 		interleave_put_frame(m, &m->trace->frames[m->next++]);
 }
 
-static void put_calls(struct merging *m, const struct runtime_run *run, const char *mark)
+static void interleave_put_calls(struct merging *m, const struct runtime_run *run, const char *mark)
 {
 	for (size_t i = run->first; i < run->first + run->cnt; i++) {
 		struct script_call *call = &m->room->calls[m->call_cnt];
@@ -175,7 +176,7 @@ static void put_calls(struct merging *m, const struct runtime_run *run, const ch
 }
 
 /* Returns the next native frame at the same place in the code as the last one that runs calls. */
-static size_t find_runner(const struct merging *m)
+static size_t interleave_find_runner(const struct merging *m)
 {
 	for (size_t i = m->next + 1; m->runner && i < m->trace->cnt; i++)
 		if (m->trace->frames[i].pc == m->runner)
@@ -188,39 +189,39 @@ static size_t find_runner(const struct merging *m)
 static void interleave_put_by_order(struct merging *m, const struct runtime_run *run)
 {
 	bool whole = m->trace->status == UNWIND_ROOT || m->trace->status == UNWIND_STITCHED;
-	size_t at = find_runner(m);
+	size_t at = interleave_find_runner(m);
 
 	if (at == NOWHERE)
 		at = whole && m->next < m->trace->cnt ? m->next + 1 : m->trace->cnt;
-	put_natives(m, at);
-	put_calls(m, run, m->in->runtime->by_order);
+	interleave_put_natives(m, at);
+	interleave_put_calls(m, run, m->in->runtime->by_order);
 }
 
 static void interleave_put_run(struct merging *m, const struct runtime_run *run)
 {
-	size_t at = find_native(m->trace, run->anchor, m->next);
+	size_t at = interleave_find_native(m->trace, run->anchor, m->next);
 
 	if (at == NOWHERE) {
 		interleave_put_by_order(m, run);
 		return;
 	}
 	m->runner = m->trace->frames[at].pc;
-	put_natives(m, interleave_find_place(m->in, run, m->trace, m->next, at));
-	put_calls(m, run, m->in->runtime->name);
+	interleave_put_natives(m, interleave_find_place(m->in, run, m->trace, m->next, at));
+	interleave_put_calls(m, run, m->in->runtime->name);
 }
 
 void interleave__calls(struct trace *t, const struct interleave_input *in,
 		       struct interleave_room *room)
 {
 	struct merging m = { .in = in, .trace = t, .room = room };
-	size_t inner = find_inner(in, t);
+	size_t inner = interleave_find_inner(in, t);
 
-	mark_interpreter(in, t);
-	if (is_waiting(&m, inner))
+	interleave_mark_interpreter(in, t);
+	if (interleave_is_waiting(&m, inner))
 		interleave_put_wait(&m);
 	for (size_t i = 0; i < in->run_cnt; i++)
 		interleave_put_run(&m, &in->runs[i]);
-	put_natives(&m, t->cnt);
+	interleave_put_natives(&m, t->cnt);
 	if (in->cut || m.frame_cnt > TRACE_MAX)
 		t->status = UNWIND_LIMIT;
 	t->cnt = m.frame_cnt < TRACE_MAX ? m.frame_cnt : TRACE_MAX;

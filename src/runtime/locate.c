@@ -80,8 +80,8 @@ static struct elf_file *locate_open_mapped(const struct locate_search *s,
 	return f;
 }
 
-static bool find_symbols(struct locate_search *s, const struct record_mmap *m,
-			 const struct runtime *r)
+static bool locate_find_symbols(struct locate_search *s, const struct record_mmap *m,
+				const struct runtime *r)
 {
 	struct elf_file *f = locate_open_mapped(s, m);
 	uint64_t vaddr = 0;
@@ -106,7 +106,7 @@ static const char *locate_name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void look_into(const struct record_mmap *m, void *arg)
+static void locate_look_into(const struct record_mmap *m, void *arg)
 {
 	struct locate_search *s = arg;
 	const char *name = locate_name_of(m->path);
@@ -120,7 +120,7 @@ static void look_into(const struct record_mmap *m, void *arg)
 			continue;
 		s->ino = m->ino;
 		s->base = m->start;
-		if (find_symbols(s, m, r))
+		if (locate_find_symbols(s, m, r))
 			s->out->runtime = r;
 	}
 	if (s->out->runtime)
@@ -153,7 +153,7 @@ static void locate_look_for_places(const struct record_mmap *m, void *arg)
 		locate_find_place(s, m, &r->waits[i], &s->out->layout.waits[i]);
 }
 
-static void read_runtime(struct locate_search *s)
+static void locate_read_runtime(struct locate_search *s)
 {
 	struct remote remote = { .mem = locate__open(s->proc, s->tgid, "mem"), .left = READ_MAX };
 	struct located *l = s->out;
@@ -175,7 +175,7 @@ static void read_runtime(struct locate_search *s)
 		close(remote.mem);
 }
 
-static int read_ino(int proc, uint32_t tgid, uint64_t *ino)
+static int locate_read_ino(int proc, uint32_t tgid, uint64_t *ino)
 {
 	char path[32];
 	struct stat st = { 0 };
@@ -223,13 +223,13 @@ bool locate__process(const struct locate_wish *w, struct located *out)
 	int maps = locate__open(w->proc, w->tgid, "maps");
 
 	*out = (struct located){ 0 };
-	out->err = maps < 0 ? maps : read_ino(w->proc, w->tgid, &out->ino);
+	out->err = maps < 0 ? maps : locate_read_ino(w->proc, w->tgid, &out->ino);
 	if (maps >= 0 && !out->err)
-		maps__read(maps, look_into, &s);
+		maps__read(maps, locate_look_into, &s);
 	if (out->runtime) {
 		lseek(maps, 0, SEEK_SET);
 		maps__read(maps, locate_look_for_places, &s);
-		read_runtime(&s);
+		locate_read_runtime(&s);
 	}
 	if (maps >= 0)
 		close(maps);

@@ -101,7 +101,7 @@ struct prologue {
 	uint32_t fp;	/* bytes pushed up to the frame pointer */
 };
 
-static bool skip_bytes(struct prologue *p, const char *bytes, size_t sz)
+static bool php_skip_bytes(struct prologue *p, const char *bytes, size_t sz)
 {
 	if ((size_t)(p->end - p->at) < sz || memcmp(p->at, bytes, sz) != 0)
 		return false;
@@ -109,7 +109,7 @@ static bool skip_bytes(struct prologue *p, const char *bytes, size_t sz)
 	return true;
 }
 
-static bool skip_push(struct prologue *p)
+static bool php_skip_push(struct prologue *p)
 {
 	bool wide = p->at < p->end && *p->at == 0x41;
 	const uint8_t *op = p->at + wide;
@@ -133,12 +133,12 @@ static void read_prologue(struct remote *r, uint64_t execute, struct runtime_lay
 
 	if (!execute || !remote__read(&code, execute, bytes, sizeof(bytes)))
 		return;
-	skip_bytes(&p, "\xf3\x0f\x1e\xfa", 4);			   /* endbr64 */
-	while (skip_push(&p) || skip_bytes(&p, "\x48\x89\xe5", 3)) /* mov %rsp,%rbp */
+	php_skip_bytes(&p, "\xf3\x0f\x1e\xfa", 4);			   /* endbr64 */
+	while (php_skip_push(&p) || php_skip_bytes(&p, "\x48\x89\xe5", 3)) /* mov %rsp,%rbp */
 		;
-	if (skip_bytes(&p, "\x48\x83\xec", 3))
+	if (php_skip_bytes(&p, "\x48\x83\xec", 3))
 		room = *p.at;
-	else if (skip_bytes(&p, "\x48\x81\xec", 3))
+	else if (php_skip_bytes(&p, "\x48\x81\xec", 3))
 		memcpy(&room, p.at, sizeof(room));
 	else
 		return;
@@ -193,7 +193,7 @@ static bool php_may_have(const char *file)
  */
 
 /* C has called it, and execute_ex() runs it. */
-static bool begins_activation(const struct event_call *c)
+static bool php_begins_activation(const struct event_call *c)
 {
 	return c->code && (uint32_t)c->word & PHP_CALL_TOP &&
 	       (c->cookie & CAPTURE_PHP_TYPES) != CAPTURE_PHP_INTERNAL;
@@ -204,7 +204,7 @@ size_t php__split(const struct runtime_calls *c, struct runtime_run *runs)
 	size_t cnt = 0, first = 0;
 
 	for (size_t i = 0; i < c->cnt; i++) {
-		if (!begins_activation(&c->calls[i]))
+		if (!php_begins_activation(&c->calls[i]))
 			continue;
 		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, 0, 0 };
 		first = i + 1;
@@ -223,7 +223,7 @@ enum { REG_FRAME = 14, REG_OP = 15 };
 enum { REG_FRAME = 27, REG_OP = 28 };
 #endif
 
-static uint64_t leaf_instr(const struct event *e, const struct event_call *c)
+static uint64_t php_leaf_instr(const struct event *e, const struct event_call *c)
 {
 	return e->regs[REG_FRAME] == c->at ? e->regs[REG_OP] : c->instr;
 }
@@ -274,7 +274,7 @@ const struct runtime php = {
 	.locate = php_locate,
 	.split = php__split,
 	.read_described = php__read,
-	.leaf_instr = leaf_instr,
+	.leaf_instr = php_leaf_instr,
 	.code = &code,
 	.keeps_name = true,
 	.evaluator = { "execute_ex", php_may_have },

@@ -41,7 +41,7 @@ static void php_function_read_words(struct remote *r, const struct runtime_layou
 		p->code = words[off[PHP_HANDLER] / 8];
 }
 
-static void take_description(const struct function_wanted *w, struct php_function *p)
+static void php_take_description(const struct function_wanted *w, struct php_function *p)
 {
 	const struct event_call *d = &w->description;
 
@@ -94,7 +94,7 @@ static bool php_function_read_text(struct remote *r, uint64_t string, struct tex
 }
 
 /* Up to 8.3 all closures have the same name. Later ones have their place in it: so have these. */
-static void place_closure(char *name, const char *path, uint32_t line)
+static void php_place_closure(char *name, const char *path, uint32_t line)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -118,7 +118,7 @@ static bool php_function_read_own_name(struct remote *r, struct php_function *p,
 	return true;
 }
 
-static bool read_class(struct remote *r, uint64_t class, char *name)
+static bool php_read_class(struct remote *r, uint64_t class, char *name)
 {
 	struct text t = { .at = name, .sz = NAME_SZ };
 
@@ -132,15 +132,15 @@ static int php_function_set_name(struct remote *r, struct php_function *p,
 
 	if (!php_function_read_own_name(r, p, own))
 		return -ESTALE;
-	place_closure(own, module, f->first_line);
-	if (p->class && *own && *own != '{' && !read_class(r, p->class, class))
+	php_place_closure(own, module, f->first_line);
+	if (p->class && *own && *own != '{' && !php_read_class(r, p->class, class))
 		return -ESTALE;
 	snprintf(name, sizeof(name), "%s%s%s", class, *class ? "::" : "", own);
 	return r->err ? -EFAULT : script_function__name(f, php.name, module, name);
 }
 
 /* The module is the extension: `<standard>`. */
-static int read_internal(struct remote *r, struct php_function *p, struct script_function *f)
+static int php_read_internal(struct remote *r, struct php_function *p, struct script_function *f)
 {
 	char name[64] = "php", module[sizeof(name) + 2];
 
@@ -173,7 +173,7 @@ static int php_function_read_lines(struct remote *r, struct script_function *f, 
 	return err;
 }
 
-static int read_user(struct remote *r, struct php_function *p, struct script_function *f)
+static int php_read_user(struct remote *r, struct php_function *p, struct script_function *f)
 {
 	char path[PATH_SZ];
 	struct text t = { .at = path, .sz = sizeof(path) };
@@ -192,7 +192,7 @@ static int read_user(struct remote *r, struct php_function *p, struct script_fun
 /* ---- functions ----------------------------------------------------------------------------------
  */
 
-static uint64_t cookie_of(const struct php_function *p)
+static uint64_t php_cookie_of(const struct php_function *p)
 {
 	if (p->type == CAPTURE_PHP_INTERNAL)
 		return CAPTURE_PHP_COOKIE(p->type, p->name, p->class, p->code);
@@ -206,10 +206,10 @@ static int php_function_read_parts(struct remote *r, const struct function_wante
 	int err = -EINVAL;
 
 	if (p->type == CAPTURE_PHP_INTERNAL)
-		err = read_internal(r, p, f);
+		err = php_read_internal(r, p, f);
 	else if (p->type == PHP_USER || p->type == PHP_EVAL)
-		err = read_user(r, p, f);
-	return err ? err : cookie_of(p) == w->cookie ? 0 : -ESTALE;
+		err = php_read_user(r, p, f);
+	return err ? err : php_cookie_of(p) == w->cookie ? 0 : -ESTALE;
 }
 
 int php__read(struct remote *r, const struct runtime_layout *l, const struct function_wanted *w,
@@ -218,7 +218,7 @@ int php__read(struct remote *r, const struct runtime_layout *l, const struct fun
 	struct php_function p;
 
 	if (w->description.word)
-		take_description(w, &p);
+		php_take_description(w, &p);
 	else
 		php_function_read_words(r, l, w->code, &p);
 	return php_function_read_parts(r, w, &p, f);

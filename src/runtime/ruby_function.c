@@ -19,7 +19,7 @@
 #define IMEMO_METHOD 6
 #define IMEMO_ISEQ   7
 
-static bool is_imemo(struct remote *r, uint64_t at, unsigned type)
+static bool ruby_is_imemo(struct remote *r, uint64_t at, unsigned type)
 {
 	uint64_t flags = at % 8 ? 0 : remote__u64(r, at);
 
@@ -34,7 +34,7 @@ static bool is_imemo(struct remote *r, uint64_t at, unsigned type)
 #define DEF_ID	     32
 
 /* An operator's id is its number in the table. The other ids have their kind in the low bits. */
-static uint64_t serial_of(uint64_t id)
+static uint64_t ruby_serial_of(uint64_t id)
 {
 	return id < RUBY_OPERATOR_MAX ? id : id >> RUBY_ID_SCOPE_SHIFT;
 }
@@ -42,7 +42,7 @@ static uint64_t serial_of(uint64_t id)
 static bool ruby_function_read_symbol(struct remote *r, const struct runtime_layout *l, uint64_t id,
 				      char *name)
 {
-	uint64_t serial = serial_of(id), ids, array;
+	uint64_t serial = ruby_serial_of(id), ids, array;
 
 	ids = remote__u64(r, r->base + l->heaps + RUBY_SYMBOLS_IDS * 8);
 	array = ruby__element(r, ids, serial / RUBY_IDS_IN_ARRAY);
@@ -51,13 +51,13 @@ static bool ruby_function_read_symbol(struct remote *r, const struct runtime_lay
 }
 
 /* The C function's address is where the function starts; it has no lines. */
-static int read_cfunc(struct remote *r, const struct runtime_layout *l, uint64_t method,
-		      struct script_function *f)
+static int ruby_read_cfunc(struct remote *r, const struct runtime_layout *l, uint64_t method,
+			   struct script_function *f)
 {
 	char name[NAME_SZ];
 	uint64_t def;
 
-	if (!is_imemo(r, method, IMEMO_METHOD))
+	if (!ruby_is_imemo(r, method, IMEMO_METHOD))
 		return -EINVAL;
 	def = remote__u64(r, method + CAPTURE_RUBY_DEF);
 	f->start = remote__u64(r, def + DEF_FUNCTION);
@@ -102,7 +102,7 @@ static void positions__add(struct positions *p, uint32_t at)
 		p->at[p->cnt++] = at;
 }
 
-static bool read_immediate(struct remote *r, uint64_t at, uint32_t sz, struct positions *p)
+static bool ruby_read_immediate(struct remote *r, uint64_t at, uint32_t sz, struct positions *p)
 {
 	uint64_t words[IMMEDIATE_CNT / IMMEDIATE_IN_WORD] = { 0 };
 	uint32_t cnt = sz < IMMEDIATE_CNT ? (sz + 8) / IMMEDIATE_IN_WORD
@@ -134,11 +134,11 @@ static bool ruby_function_read_block(struct remote *r, uint64_t at, uint32_t fir
 }
 
 /* `sz`: words of the instruction sequence. */
-static bool read_succinct(struct remote *r, uint64_t at, uint32_t sz, struct positions *p)
+static bool ruby_read_succinct(struct remote *r, uint64_t at, uint32_t sz, struct positions *p)
 {
 	uint64_t block = at + IMMEDIATE_CNT / IMMEDIATE_IN_WORD * sizeof(uint64_t);
 
-	if (!read_immediate(r, at, sz, p))
+	if (!ruby_read_immediate(r, at, sz, p))
 		return false;
 	for (uint32_t i = IMMEDIATE_CNT; i < sz && p->cnt < p->max; i += BLOCK_BITS) {
 		if (!ruby_function_read_block(r, block, i, p))
@@ -156,7 +156,7 @@ static bool read_positions(struct remote *r, const struct insns_info *info, uint
 		return true;
 	}
 	if (!info->positions)
-		return read_succinct(r, info->succinct, sz, p);
+		return ruby_read_succinct(r, info->succinct, sz, p);
 	p->cnt = p->max;
 	return remote__read(r, info->positions, p->at, p->max * sizeof(*p->at));
 }
@@ -232,12 +232,12 @@ static bool ruby_function_read_path(struct remote *r, const struct runtime_layou
 }
 
 /* Evaluated code has the label of the method or block around it. From 3.4 on only that has it. */
-static uint64_t labelled_body(struct remote *r, const struct runtime_layout *l, uint64_t body)
+static uint64_t ruby_labelled_body(struct remote *r, const struct runtime_layout *l, uint64_t body)
 {
 	for (int i = 0; i < EVALS_MAX && remote__u32(r, body + BODY_TYPE) == TYPE_EVAL; i++) {
 		uint64_t parent = remote__u64(r, body + l->at[RUBY_BODY_INFO] + INFO_PARENT);
 
-		if (!parent || !is_imemo(r, parent, IMEMO_ISEQ))
+		if (!parent || !ruby_is_imemo(r, parent, IMEMO_ISEQ))
 			break;
 		body = remote__u64(r, parent + CAPTURE_RUBY_BODY);
 	}
@@ -251,19 +251,19 @@ static int ruby_function_read_names(struct remote *r, const struct runtime_layou
 
 	if (!ruby_function_read_path(r, l, remote__u64(r, body + BODY_PATH), path))
 		return -EINVAL;
-	body = labelled_body(r, l, body);
+	body = ruby_labelled_body(r, l, body);
 	if (!ruby__text(r, l, remote__u64(r, body + BODY_LABEL), name, sizeof(name)) || !*name)
 		return -EINVAL;
 	return script_function__name(f, l->runtime->name, path, name);
 }
 
-static int read_iseq(struct remote *r, const struct runtime_layout *l, uint64_t iseq,
-		     struct script_function *f)
+static int ruby_read_iseq(struct remote *r, const struct runtime_layout *l, uint64_t iseq,
+			  struct script_function *f)
 {
 	uint64_t body;
 	int err;
 
-	if (!is_imemo(r, iseq, IMEMO_ISEQ))
+	if (!ruby_is_imemo(r, iseq, IMEMO_ISEQ))
 		return -EINVAL;
 	body = remote__u64(r, iseq + CAPTURE_RUBY_BODY);
 	f->start = remote__u64(r, body + BODY_CODE);
@@ -279,8 +279,8 @@ int ruby__read(struct remote *r, const struct runtime_layout *l, uint64_t code,
 	       struct script_function *f)
 {
 	if (code & CAPTURE_RUBY_CFUNC)
-		return read_cfunc(r, l, code - CAPTURE_RUBY_CFUNC, f);
-	return read_iseq(r, l, code, f);
+		return ruby_read_cfunc(r, l, code - CAPTURE_RUBY_CFUNC, f);
+	return ruby_read_iseq(r, l, code, f);
 }
 
 uint64_t ruby__cookie(struct remote *r, uint64_t code)

@@ -91,14 +91,14 @@ bool ruby__text(struct remote *r, const struct runtime_layout *l, uint64_t strin
 #define LAST_ID_MAX (1u << 28)
 
 /* Whatever is read of a wrong candidate must not end the search. */
-static struct remote trial_of(const struct remote *r)
+static struct remote ruby_trial_of(const struct remote *r)
 {
 	return (struct remote){ .mem = r->mem, .left = r->left };
 }
 
-static bool is_vm(struct remote *r, const struct runtime_layout *l, uint64_t vm, uint64_t *ec)
+static bool ruby_is_vm(struct remote *r, const struct runtime_layout *l, uint64_t vm, uint64_t *ec)
 {
-	struct remote trial = trial_of(r);
+	struct remote trial = ruby_trial_of(r);
 	uint64_t thread, of_thread;
 
 	thread = remote__u64(&trial, vm + RUBY_VM_MAIN_THREAD);
@@ -110,9 +110,10 @@ static bool is_vm(struct remote *r, const struct runtime_layout *l, uint64_t vm,
 }
 
 /* The table of symbols has the name of an operator at the right place. */
-static bool are_symbols(struct remote *r, const struct runtime_layout *l, const uint64_t *words)
+static bool ruby_are_symbols(struct remote *r, const struct runtime_layout *l,
+			     const uint64_t *words)
 {
-	struct remote trial = trial_of(r);
+	struct remote trial = ruby_trial_of(r);
 	char name[4] = "";
 	uint64_t string;
 
@@ -134,18 +135,19 @@ static bool ruby_layout_is_pointer(uint64_t word)
 	return word > POINTER_MIN && word % 8 == 0 && word <= INT64_MAX;
 }
 
-static void search_chunk(struct remote *r, struct runtime_layout *l, uint64_t at, struct places *p)
+static void ruby_search_chunk(struct remote *r, struct runtime_layout *l, uint64_t at,
+			      struct places *p)
 {
 	uint64_t words[CHUNK / 8], ec;
-	struct remote trial = trial_of(r);
+	struct remote trial = ruby_trial_of(r);
 	bool there = remote__read(&trial, at, words, sizeof(words));
 
 	r->left = trial.left;
 	for (size_t i = 0; there && i < ARRAY_CNT(words); i++) {
-		if (!p->ec && ruby_layout_is_pointer(words[i]) && is_vm(r, l, words[i], &ec))
+		if (!p->ec && ruby_layout_is_pointer(words[i]) && ruby_is_vm(r, l, words[i], &ec))
 			p->ec = ec;
 		if (!p->symbols && i + RUBY_SYMBOLS_WORDS <= ARRAY_CNT(words) &&
-		    are_symbols(r, l, words + i))
+		    ruby_are_symbols(r, l, words + i))
 			p->symbols = at + i * 8;
 	}
 }
@@ -155,8 +157,8 @@ static void ruby_layout_search(struct remote *r, struct runtime_layout *l, uint6
 			       struct places *p)
 {
 	for (uint64_t off = 0; off < REACH && !(p->ec && p->symbols); off += STEP) {
-		search_chunk(r, l, around + off, p);
-		search_chunk(r, l, around - STEP - off, p);
+		ruby_search_chunk(r, l, around + off, p);
+		ruby_search_chunk(r, l, around - STEP - off, p);
 	}
 }
 
@@ -187,7 +189,7 @@ int ruby__find_layout(struct remote *r, const uint64_t *symbols, struct runtime_
 	if (!remote__u64(r, symbols[RUBY_STDOUT])) /* Init_IO() comes after all that is needed */
 		return -EAGAIN;
 	if (symbols[RUBY_CURRENT_VM] &&
-	    !is_vm(r, l, remote__u64(r, symbols[RUBY_CURRENT_VM]), &p.ec))
+	    !ruby_is_vm(r, l, remote__u64(r, symbols[RUBY_CURRENT_VM]), &p.ec))
 		p.ec = 0;
 	ruby_layout_search(r, l, symbols[RUBY_OBJECT], &p);
 	*ec = p.ec;

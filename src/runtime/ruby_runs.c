@@ -41,7 +41,7 @@ static uint64_t ruby_runs_word_of(const struct snapshot *s, uint64_t tag, size_t
 	return v;
 }
 
-static bool is_builtin(const struct snapshot *s, uint64_t tag)
+static bool ruby_is_builtin(const struct snapshot *s, uint64_t tag)
 {
 	uint64_t pc = ruby_runs_word_of(s, tag, TAG_BUILTIN_PC),
 		 sp = ruby_runs_word_of(s, tag, TAG_BUILTIN_SP);
@@ -55,7 +55,7 @@ static void read_tags(const struct snapshot *s, uint64_t tag, struct tags *t)
 
 	t->cnt = 0;
 	while (tag > before && t->cnt < EVENT_CALLS_MAX && snapshot__word(s, tag, &first)) {
-		bool builtin = is_builtin(s, tag);
+		bool builtin = ruby_is_builtin(s, tag);
 
 		t->tags[t->cnt++] =
 			(struct tag){ tag, ruby_runs_word_of(s, tag,
@@ -90,7 +90,7 @@ static void ruby_runs_keep_only(struct tags *t, uint64_t pc)
  * The start of a thread has the outermost variable, and vm_exec() the next one. An embedding
  * program may call Ruby otherwise: then the function with as many variables as there are runs.
  */
-static bool find_vm_exec(const struct tags *t, size_t run_cnt, uint64_t *pc)
+static bool ruby_find_vm_exec(const struct tags *t, size_t run_cnt, uint64_t *pc)
 {
 	for (size_t i = t->cnt > 1 ? t->cnt - 1 : t->cnt; t->whole && i > 0; i--) {
 		size_t cnt = ruby_runs_count_of(t, t->tags[i - 1].pc);
@@ -105,8 +105,8 @@ static bool find_vm_exec(const struct tags *t, size_t run_cnt, uint64_t *pc)
 }
 
 /* An activation that has just begun or ended has only one of both: the innermost one. */
-static void set_anchors(const struct runtime_calls *c, struct runtime_run *runs, size_t cnt,
-			const struct tags *t)
+static void ruby_set_anchors(const struct runtime_calls *c, struct runtime_run *runs, size_t cnt,
+			     const struct tags *t)
 {
 	for (size_t i = 0; i < cnt && i < t->cnt; i++) {
 		if (t->whole && !c->cut)
@@ -129,9 +129,9 @@ size_t ruby__split(const struct runtime_calls *c, struct runtime_run *runs)
 		first = i + 1;
 	}
 	read_tags(c->stack, c->base, &tags);
-	if (find_vm_exec(&tags, cnt, &pc)) {
+	if (ruby_find_vm_exec(&tags, cnt, &pc)) {
 		ruby_runs_keep_only(&tags, pc);
-		set_anchors(c, runs, cnt, &tags);
+		ruby_set_anchors(c, runs, cnt, &tags);
 	}
 	if (first < c->cnt)
 		runs[cnt++] = (struct runtime_run){ first, c->cnt - first, 0, 0 };

@@ -17,22 +17,22 @@ struct ruby_wait {
 	uint64_t cond, mutex;
 };
 
-static bool is_object(uint64_t word, struct stack_part part)
+static bool ruby_is_object(uint64_t word, struct stack_part part)
 {
 	return word >= POINTER_MIN && word % 8 == 0 && word <= INT64_MAX &&
 	       (word < part.low || word >= part.high);
 }
 
 /* Returns whether the struct is at `at`. */
-static bool read_wait(const struct snapshot *s, struct stack_part part, uint64_t at,
-		      struct ruby_wait *w)
+static bool ruby_read_wait(const struct snapshot *s, struct stack_part part, uint64_t at,
+			   struct ruby_wait *w)
 {
 	uint64_t private;
 
 	return at % 8 == 0 && at >= part.low && at < part.high &&
 	       snapshot__word(s, at + 8, &w->cond) && snapshot__word(s, at + 16, &w->mutex) &&
-	       snapshot__word(s, at + 24, &private) && is_object(w->cond, part) &&
-	       is_object(w->mutex, part) && (uint32_t) private <= PRIVATE_MAX;
+	       snapshot__word(s, at + 24, &private) && ruby_is_object(w->cond, part) &&
+	       ruby_is_object(w->mutex, part) && (uint32_t) private <= PRIVATE_MAX;
 }
 
 bool ruby__waits_for_turn(const struct runtime_layout *l, const struct snapshot *s,
@@ -44,7 +44,7 @@ bool ruby__waits_for_turn(const struct runtime_layout *l, const struct snapshot 
 	if (l->at[RUBY_THREAD_NATIVE] != RUBY_NONE) /* from 3.2 on */
 		return false;
 	for (uint64_t at = part.low; at < part.high && (at - part.low) / 8 < WORDS_MAX; at += 8)
-		if (snapshot__word(s, at, &word) && word > at && read_wait(s, part, word, &w))
+		if (snapshot__word(s, at, &word) && word > at && ruby_read_wait(s, part, word, &w))
 			return w.mutex - w.cond > OWN_MUTEX;
 	return false;
 }

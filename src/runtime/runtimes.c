@@ -321,8 +321,8 @@ bool runtimes__is_looking(const struct runtimes *r)
  */
 
 /* Returns false while the function is being read. */
-static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct runtime_run *run,
-		      size_t i)
+static bool runtimes_fill_call(struct runtimes *r, const struct runtime_layout *l,
+			       struct runtime_run *run, size_t i)
 {
 	const struct runtime *runtime = l->runtime;
 	struct script_call *out = &r->script_calls[i];
@@ -347,7 +347,7 @@ static bool fill_call(struct runtimes *r, const struct runtime_layout *l, struct
 }
 
 /* Moves the descriptions out of the first `cnt` calls. Returns how many are left. */
-static size_t take_descriptions(struct runtimes *r, size_t cnt)
+static size_t runtimes_take_descriptions(struct runtimes *r, size_t cnt)
 {
 	size_t n = 0;
 
@@ -361,7 +361,8 @@ static size_t take_descriptions(struct runtimes *r, size_t cnt)
 }
 
 /* Fills .calls. Returns how many there are; sets *layout to NULL if the event makes no sense. */
-static size_t take_calls(struct runtimes *r, const struct event *e, struct runtime_calls *c)
+static size_t runtimes_take_calls(struct runtimes *r, const struct event *e,
+				  struct runtime_calls *c)
 {
 	struct event_runtime head;
 	const uint8_t *bytes = event__runtime(e, &head);
@@ -373,7 +374,7 @@ static size_t take_calls(struct runtimes *r, const struct event *e, struct runti
 	c->layout = head.layout < r->layout_cnt ? &r->layouts[head.layout] : NULL;
 	memcpy(r->calls, bytes, c->cnt * sizeof(*r->calls));
 	if (c->layout && c->layout->runtime->read_described)
-		c->cnt = take_descriptions(r, c->cnt);
+		c->cnt = runtimes_take_descriptions(r, c->cnt);
 	if (c->cnt && c->layout && c->layout->runtime->leaf_instr)
 		r->calls[0].instr = c->layout->runtime->leaf_instr(e, &r->calls[0]);
 	return c->cnt;
@@ -387,7 +388,7 @@ static bool is_looked_at(struct runtimes *r, const struct process *p)
 }
 
 /* The functions of code that a runtime has made. */
-static bool merge_code(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
+static bool runtimes_merge_code(struct runtimes *r, const struct runtimes_event *e, struct trace *t)
 {
 	const struct process *p = e->process;
 	struct scripts_owner owner = { p->tgid, p->from_ns, codes__layout(r->codes, p), 0 };
@@ -417,7 +418,7 @@ void runtimes__request(struct runtimes *r, const struct process *p, const struct
 	struct runtime_calls c = { 0 };
 	bool reads = false;
 
-	if (!(e->flags & EVENT_F_RUNTIME) || !take_calls(r, e, &c) || !c.layout)
+	if (!(e->flags & EVENT_F_RUNTIME) || !runtimes_take_calls(r, e, &c) || !c.layout)
 		return;
 	owner.layout = c.layout;
 	if (!scripts__begin(r->scripts, &owner))
@@ -437,9 +438,9 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 
 	if (!(e->event->flags & EVENT_F_RUNTIME)) {
 		runtimes__look(r, e->process);
-		return merge_code(r, e, t);
+		return runtimes_merge_code(r, e, t);
 	}
-	if (!take_calls(r, e->event, &c) || !c.layout)
+	if (!runtimes_take_calls(r, e->event, &c) || !c.layout)
 		return true;
 	owner.layout = c.layout;
 	if (!scripts__begin(r->scripts, &owner))
@@ -452,7 +453,8 @@ bool runtimes__merge(struct runtimes *r, const struct runtimes_event *e, struct 
 	in.run_cnt = in.runtime->split(&c, r->runs);
 	for (size_t run = 0; run < in.run_cnt; run++)
 		for (size_t i = 0; i < r->runs[run].cnt; i++)
-			all &= fill_call(r, c.layout, &r->runs[run], r->runs[run].first + i);
+			all &= runtimes_fill_call(r, c.layout, &r->runs[run],
+						  r->runs[run].first + i);
 	scripts__request(r->scripts);
 	if (!all && !e->last)
 		return false;

@@ -275,7 +275,7 @@ static bool scripts_is_due(const struct scripts *s, const struct scripts_entry *
 	return e->state != FUNCTION_GONE || s->now_ns - e->read_ns > RETRY_NS;
 }
 
-static bool is_link(const struct runtime_layout *l, const struct event_call *c)
+static bool scripts_is_link(const struct runtime_layout *l, const struct event_call *c)
 {
 	return !c->code || (l->runtime->is_link && l->runtime->is_link(l, c));
 }
@@ -288,7 +288,7 @@ const struct script_function *scripts__find(struct scripts *s, const struct even
 	struct scripts_function_key key = scripts_key_of(h, &wanted);
 	struct scripts_entry *e;
 
-	if (is_link(&h->layout, c))
+	if (scripts_is_link(&h->layout, c))
 		return NULL;
 	HASH_FIND(hh, h->functions, &key, sizeof(key), e);
 	e = e ? e : entry__new(s, h, &key);

@@ -25,7 +25,7 @@ struct dtv {
 	uint64_t length, unused, generation, unused_too, first, to_free;
 };
 
-static bool is_thread_pointer(struct remote *r, uint64_t tp, uint64_t addr)
+static bool threadslot_is_thread_pointer(struct remote *r, uint64_t tp, uint64_t addr)
 {
 	struct remote part = { .mem = r->mem, .left = r->left };
 	struct dtv dtv;
@@ -46,7 +46,7 @@ static uint64_t thread_pointer_in(struct remote *r, uint64_t at)
 	if (!remote__read(r, at, words, sizeof(words)))
 		return 0;
 	for (size_t i = 0; i < CHUNK / 8; i += 2) /* it is aligned to 16 bytes */
-		if (is_thread_pointer(r, at + i * 8, words[i]))
+		if (threadslot_is_thread_pointer(r, at + i * 8, words[i]))
 			return at + i * 8;
 	return 0;
 }
@@ -65,7 +65,8 @@ bool thread_slot__self_off(struct remote *r, const struct machine *m, uint64_t s
 	return tp;
 }
 
-static void vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_t who[2], int from)
+static void threadslot_vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_t who[2],
+				     int from)
 {
 	uint64_t words[CHUNK / 8];
 	struct remote chunk = { .mem = r->mem, .left = r->left };
@@ -76,8 +77,8 @@ static void vote_in_chunk(struct thread_slot *s, struct remote *r, const uint64_
 		s->votes[(size_t)(from + THREAD_SLOT_WINDOW) / 8 + i] += words[i] == who[1];
 }
 
-static void vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r, uint64_t array,
-			  uint64_t state)
+static void threadslot_vote_in_array(uint8_t votes[THREAD_SLOT_KEYS], struct remote *r,
+				     uint64_t array, uint64_t state)
 {
 	uint64_t words[THREAD_SLOT_KEYS];
 	struct remote part = { .mem = r->mem, .left = r->left };
@@ -103,7 +104,8 @@ static void thread_slot__vote_by_key(struct thread_slot *s, struct remote *r, co
 		return;
 	for (size_t i = 0; i < THREAD_SLOT_POINTERS; i++)
 		if (i != DTV && words[i] && words[i] % 8 == 0 && words[i] != who[0])
-			vote_in_array(s->key_votes + i * THREAD_SLOT_KEYS, r, words[i], who[1]);
+			threadslot_vote_in_array(s->key_votes + i * THREAD_SLOT_KEYS, r, words[i],
+						 who[1]);
 }
 
 void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, uint64_t state)
@@ -114,7 +116,7 @@ void thread_slot__vote(struct thread_slot *s, struct remote *r, uint64_t self, u
 	s->self = self;
 	thread_slot__vote_by_key(s, r, (const uint64_t[]){ self, state });
 	for (int from = -THREAD_SLOT_WINDOW; from < THREAD_SLOT_WINDOW; from += CHUNK)
-		vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
+		threadslot_vote_in_chunk(s, r, (const uint64_t[]){ self, state }, from);
 }
 
 /* Returns the best place below `end`, and the highest of several. */

@@ -21,7 +21,7 @@ struct v8_code {
 	uint64_t start, end;   /* of the instructions */
 };
 
-static bool has_streams(const struct runtime_layout *l)
+static bool v8_has_streams(const struct runtime_layout *l)
 {
 	return l->at[V8_TYPE_STREAM] != V8_NONE;
 }
@@ -31,18 +31,18 @@ static bool v8_code_read_code(const struct v8_heap *h, uint64_t stream, struct v
 	const struct runtime_layout *l = h->layout;
 
 	*c = (struct v8_code){ .stream = stream, .code = stream };
-	if (has_streams(l))
+	if (v8_has_streams(l))
 		c->code = v8__word(h, stream, 8);
-	if (has_streams(l) && !v8__has_type(h, c->code, V8_TYPE_CODE))
+	if (v8_has_streams(l) && !v8__has_type(h, c->code, V8_TYPE_CODE))
 		c->code = v8__word(h, stream, 16);
 	if (!v8__has_type(h, c->code, V8_TYPE_CODE))
 		return false;
-	c->start = has_streams(l) ? v8__field(h, c->code, V8_CODE_START)
-				  : stream - 1 + l->at[V8_CODE_START];
+	c->start = v8_has_streams(l) ? v8__field(h, c->code, V8_CODE_START)
+				     : stream - 1 + l->at[V8_CODE_START];
 	c->end = c->start + (uint32_t)v8__field(h, c->code, V8_CODE_SZ);
 	return !h->remote->err && c->start > stream && c->start - stream < HEADER_MAX &&
 	       c->end > c->start && c->end - c->start <= CODE_MAX &&
-	       (!has_streams(l) || v8__field(h, c->code, V8_CODE_STREAM) == stream);
+	       (!v8_has_streams(l) || v8__field(h, c->code, V8_CODE_STREAM) == stream);
 }
 
 /* Returns true if there is code. Leaves no error. */
@@ -50,7 +50,8 @@ static bool v8_code_is_code(const struct v8_heap *h, uint64_t stream, struct v8_
 {
 	bool err = h->remote->err, found;
 
-	found = v8__has_type(h, stream, has_streams(h->layout) ? V8_TYPE_STREAM : V8_TYPE_CODE) &&
+	found = v8__has_type(h, stream,
+			     v8_has_streams(h->layout) ? V8_TYPE_STREAM : V8_TYPE_CODE) &&
 		v8_code_read_code(h, stream, c);
 	h->remote->err = err;
 	return found;
@@ -58,7 +59,7 @@ static bool v8_code_is_code(const struct v8_heap *h, uint64_t stream, struct v8_
 
 /* Looks for the map of a code object in the words before the address, the next ones first. A page
  * without access precedes the first code of an area. */
-static bool find_code(const struct v8_heap *h, uint64_t pc, struct v8_code *c)
+static bool v8_find_code(const struct v8_heap *h, uint64_t pc, struct v8_code *c)
 {
 	uint64_t words[PAGE_SZ / 8], page = pc & -(uint64_t)PAGE_SZ, end = (pc & 7) ^ pc;
 	size_t cnt = (end - page) / 8 + 1;
@@ -91,12 +92,12 @@ static int v8_code_fill(const struct v8_heap *h, const struct v8_code *c, uint32
 	}
 }
 
-static int read_jit(const struct v8_heap *h, const struct code_wanted *w, struct code_blob *b)
+static int v8_read_jit(const struct v8_heap *h, const struct code_wanted *w, struct code_blob *b)
 {
 	uint32_t kind, baseline = h->layout->at[V8_KIND_BASELINE];
 	struct v8_code c;
 
-	if (!find_code(h, w->pc, &c))
+	if (!v8_find_code(h, w->pc, &c))
 		return -ENOENT;
 	kind = (uint32_t)v8__field(h, c.code, V8_CODE_FLAGS) & KIND_MASK;
 	b->kind = kind > baseline ? CODE_COMPILED : kind == baseline ? CODE_BASELINE : CODE_JIT;
@@ -114,5 +115,5 @@ int v8__read_code(struct remote *r, const struct runtime_layout *l, const struct
 {
 	const struct v8_heap h = { r, l };
 
-	return w->hint ? v8__read_bytecode(&h, w, b) : read_jit(&h, w, b);
+	return w->hint ? v8__read_bytecode(&h, w, b) : v8_read_jit(&h, w, b);
 }

@@ -44,7 +44,8 @@ static bool v8_function_put_name(const struct v8_heap *h, uint64_t scope, uint32
 
 #define FIRST_WITH_ENDS 5 /* index of the first variable if the ends precede it */
 
-static void read_ends(const struct v8_heap *h, uint64_t scope, uint32_t off, struct v8_function *f)
+static void v8_read_ends(const struct v8_heap *h, uint64_t scope, uint32_t off,
+			 struct v8_function *f)
 {
 	uint32_t at = h->layout->at[V8_SCOPE_FIRST] >= FIRST_WITH_ENDS
 			      ? 8 * h->layout->at[V8_SCOPE_FIRST] - 8
@@ -58,7 +59,7 @@ static void read_ends(const struct v8_heap *h, uint64_t scope, uint32_t off, str
 	f->end = (uint32_t)v8__smi(end);
 }
 
-static bool put_module(const struct v8_heap *h, uint64_t script, struct buf *module)
+static bool v8_put_module(const struct v8_heap *h, uint64_t script, struct buf *module)
 {
 	uint64_t name = v8__field(h, script, V8_SCRIPT_NAME);
 
@@ -92,8 +93,9 @@ static int v8_function_read_names(const struct v8_heap *h, uint64_t shared, stru
 
 	f->script = v8__field(h, shared, V8_SHARED_SCRIPT);
 	if (off != V8_NONE && v8__has_type(h, f->script, V8_TYPE_SCRIPT) &&
-	    v8_function_put_name(h, scope, off, &texts[0]) && put_module(h, f->script, &texts[1])) {
-		read_ends(h, scope, off, f);
+	    v8_function_put_name(h, scope, off, &texts[0]) &&
+	    v8_put_module(h, f->script, &texts[1])) {
+		v8_read_ends(h, scope, off, f);
 		err = h->remote->err ? -EFAULT : v8_function_set_names(h, texts, f);
 	}
 	buf__free(&texts[0]);
@@ -138,7 +140,7 @@ static bool v8_function_runs(const struct v8_heap *h, uint64_t shared, uint64_t 
 
 /* Returns the SharedFunctionInfo of a JSFunction, which may have moved: the address of the new one
  * is then in the place of its map. */
-static uint64_t shared_of(const struct v8_heap *h, uint64_t function)
+static uint64_t v8_shared_of(const struct v8_heap *h, uint64_t function)
 {
 	uint64_t map = v8__word(h, function, 0);
 
@@ -151,9 +153,10 @@ static uint64_t shared_of(const struct v8_heap *h, uint64_t function)
 
 /* Returns the function that has the bytecode, or 0: the one that had it before, or that of the
  * frame, which moves while it is young, or that of its feedback, which does not move. */
-static uint64_t find_shared(const struct v8_heap *h, const struct code_wanted *w, uint64_t bytecode)
+static uint64_t v8_find_shared(const struct v8_heap *h, const struct code_wanted *w,
+			       uint64_t bytecode)
 {
-	uint64_t shared[2 + FEEDBACK_WORDS] = { w->header, shared_of(h, w->hint) }, found = 0;
+	uint64_t shared[2 + FEEDBACK_WORDS] = { w->header, v8_shared_of(h, w->hint) }, found = 0;
 
 	for (uint32_t i = 0; i < FEEDBACK_WORDS && w->other_hint; i++)
 		shared[2 + i] = v8__word(h, w->other_hint, 8 * (i + 1));
@@ -205,14 +208,14 @@ static int v8_function_read_places(const struct v8_lines *lines, uint32_t first_
 
 /* Returns the table of source positions: a field before the bytecode's numbers (V8 12 has it first,
  * earlier ones have it last). */
-static uint64_t positions_of(const struct v8_heap *h, uint64_t bytecode)
+static uint64_t v8_positions_of(const struct v8_heap *h, uint64_t bytecode)
 {
 	bool first = h->layout->version >> 16 >= 12;
 
 	return v8__word(h, bytecode, first ? 24 : 32);
 }
 
-static int fill_function(const struct v8_heap *h, uint64_t bytecode, struct code_blob *b)
+static int v8_fill_function(const struct v8_heap *h, uint64_t bytecode, struct code_blob *b)
 {
 	struct v8_lines lines = { 0 };
 	struct v8_function f;
@@ -228,7 +231,7 @@ static int fill_function(const struct v8_heap *h, uint64_t bytecode, struct code
 		return err ? err : -ENOMEM;
 	}
 	b->scripts[b->script_cnt++] = f.names.script;
-	bytes = v8__bytes(h, positions_of(h, bytecode), &sz);
+	bytes = v8__bytes(h, v8_positions_of(h, bytecode), &sz);
 	h->remote->err = false; /* it has no table yet */
 	table.numbers = (struct v8_numbers){ bytes, bytes ? bytes + sz : NULL, false };
 	err = bytes ? v8_function_read_places(&lines, f.names.first_line, &table, b) : 0;
@@ -252,7 +255,7 @@ int v8__read_bytecode(const struct v8_heap *h, const struct code_wanted *w, stru
 	b->start = bytecode - 1;
 	b->end = b->start + data + (uint32_t)cnt;
 	b->complete = data;
-	b->header = find_shared(h, w, bytecode);
+	b->header = v8_find_shared(h, w, bytecode);
 	if (!b->header)
 		return 0; /* its function is unknown */
 	b->id = (uint32_t)(cnt ^ (v8__field(h, b->header, V8_SHARED_NAME) >> 3) ^
@@ -261,5 +264,5 @@ int v8__read_bytecode(const struct v8_heap *h, const struct code_wanted *w, stru
 		return -EFAULT;
 	if (b->header == w->header && b->id == w->id)
 		return -EALREADY;
-	return fill_function(h, bytecode, b);
+	return v8_fill_function(h, bytecode, b);
 }

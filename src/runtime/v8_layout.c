@@ -135,7 +135,7 @@ static bool v8_layout_may_lack(size_t at)
 	       at == V8_TYPE_WRAPPER || at == V8_TYPE_STREAM;
 }
 
-static void fill_unsaid(struct runtime_layout *l, uint32_t major)
+static void v8_fill_unsaid(struct runtime_layout *l, uint32_t major)
 {
 	for (size_t i = 0; i < sizeof(unsaid) / sizeof(*unsaid); i++)
 		if (l->at[unsaid[i].at] == V8_NONE)
@@ -159,7 +159,7 @@ static bool v8_layout_is_sane(const struct runtime_layout *l)
 	       l->at[V8_BYTECODE_DATA] >= 16;
 }
 
-static bool is_as_expected(struct remote *r, const uint64_t *symbols)
+static bool v8_is_as_expected(struct remote *r, const uint64_t *symbols)
 {
 	for (size_t i = 0; i < EXPECTED_CNT; i++) {
 		uint64_t at = symbols[CONSTANT_CNT + i];
@@ -176,7 +176,7 @@ static const struct {
 } bytecode_kinds[] = { { 10, 2, 198 }, { 11, 3, 198 }, { 12, 4, 203 },
 		       { 13, 6, 208 }, { 14, 1, 212 }, { 14, 6, 212 } };
 
-static uint32_t count_bytecodes(uint32_t major, uint32_t minor)
+static uint32_t v8_count_bytecodes(uint32_t major, uint32_t minor)
 {
 	for (size_t i = 0; i < sizeof(bytecode_kinds) / sizeof(*bytecode_kinds); i++)
 		if (bytecode_kinds[i].major == major && bytecode_kinds[i].minor == minor)
@@ -195,12 +195,12 @@ int v8__read_layout(struct remote *r, const uint64_t *symbols, struct runtime_la
 	for (size_t i = 0; i < CONSTANT_CNT; i++)
 		if (symbols[i])
 			l->at[constants[i].at] = remote__u32(r, symbols[i]);
-	fill_unsaid(l, major);
+	v8_fill_unsaid(l, major);
 	l->heaps = symbols[SYMBOL_SIZES];
-	l->at[V8_BYTECODES] = l->heaps ? count_bytecodes(major, minor) : 0;
+	l->at[V8_BYTECODES] = l->heaps ? v8_count_bytecodes(major, minor) : 0;
 	if (r->err)
 		return -EAGAIN;
-	return major && major <= MAJOR_MAX && is_as_expected(r, symbols) && v8_layout_is_sane(l)
+	return major && major <= MAJOR_MAX && v8_is_as_expected(r, symbols) && v8_layout_is_sane(l)
 		       ? 0
 		       : -ENOTSUP;
 }

@@ -59,20 +59,20 @@ struct v8_chars {
 	bool one_byte;
 };
 
-static uint32_t count_chars(const struct v8_heap *h, uint64_t string)
+static uint32_t v8_count_chars(const struct v8_heap *h, uint64_t string)
 {
 	return (uint32_t)v8__field(h, string, V8_STRING_CNT);
 }
 
 /* Returns the string that this one stands for, or 0. */
-static uint64_t find_real(const struct v8_heap *h, uint64_t string, uint32_t type, uint32_t *off)
+static uint64_t v8_find_real(const struct v8_heap *h, uint64_t string, uint32_t type, uint32_t *off)
 {
 	switch (type & STRING_KIND) {
 	case STRING_SLICED:
 		*off += (uint32_t)v8__smi(v8__word(h, string, STRING_SECOND));
 		return v8__word(h, string, STRING_FIRST);
 	case STRING_CONS: /* the second part is empty once it was made flat */
-		if (count_chars(h, v8__word(h, string, STRING_SECOND)))
+		if (v8_count_chars(h, v8__word(h, string, STRING_SECOND)))
 			return 0;
 		return v8__word(h, string, STRING_FIRST);
 	case STRING_THIN: return v8__word(h, string, STRING_FIRST);
@@ -81,11 +81,11 @@ static uint64_t find_real(const struct v8_heap *h, uint64_t string, uint32_t typ
 }
 
 /* Returns false for a string that is made of two. */
-static bool find_chars(const struct v8_heap *h, uint64_t string, struct v8_chars *c)
+static bool v8_find_chars(const struct v8_heap *h, uint64_t string, struct v8_chars *c)
 {
 	uint32_t off = 0, type = v8__type(h, string), kind;
 
-	c->cnt = count_chars(h, string);
+	c->cnt = v8_count_chars(h, string);
 	for (size_t i = 0; i < PARTS_MAX && type <= TYPE_STRING_MAX; i++) {
 		kind = type & STRING_KIND;
 		c->one_byte = type & STRING_ONE_BYTE;
@@ -96,13 +96,13 @@ static bool find_chars(const struct v8_heap *h, uint64_t string, struct v8_chars
 			c->at += (uint64_t)off * (c->one_byte ? 1 : 2);
 			return c->at && !h->remote->err;
 		}
-		string = find_real(h, string, type, &off);
+		string = v8_find_real(h, string, type, &off);
 		type = v8__type(h, string);
 	}
 	return false;
 }
 
-static void put_character(struct buf *b, uint32_t c)
+static void v8_put_character(struct buf *b, uint32_t c)
 {
 	if (c < 0x80) {
 		buf__u8(b, (uint8_t)c);
@@ -115,7 +115,7 @@ static void put_character(struct buf *b, uint32_t c)
 }
 
 /* Surrogates become invalid UTF-8, which is cleaned later. */
-static bool put_chars(const struct v8_heap *h, const struct v8_chars *c, struct buf *b)
+static bool v8_put_chars(const struct v8_heap *h, const struct v8_chars *c, struct buf *b)
 {
 	uint32_t cnt = c->cnt < TEXT_MAX ? c->cnt : TEXT_MAX;
 	uint8_t bytes[2 * TEXT_MAX];
@@ -123,8 +123,8 @@ static bool put_chars(const struct v8_heap *h, const struct v8_chars *c, struct 
 	if (!remote__read(h->remote, c->at, bytes, (size_t)cnt * (c->one_byte ? 1 : 2)))
 		return false;
 	for (uint32_t i = 0; i < cnt; i++)
-		put_character(b, c->one_byte ? bytes[i]
-					     : bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8);
+		v8_put_character(b, c->one_byte ? bytes[i]
+						: bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8);
 	return true;
 }
 
@@ -141,8 +141,8 @@ bool v8__text(const struct v8_heap *h, uint64_t string, struct buf *b)
 
 		if (type > TYPE_STRING_MAX)
 			return false;
-		if (find_chars(h, part, &c)) {
-			if (!put_chars(h, &c, b))
+		if (v8_find_chars(h, part, &c)) {
+			if (!v8_put_chars(h, &c, b))
 				return false;
 		} else if ((type & STRING_KIND) == STRING_CONS && cnt + 2 <= PARTS_MAX) {
 			rest[cnt++] = v8__word(h, part, STRING_SECOND);
@@ -193,7 +193,7 @@ static uint32_t v8_object_char_at(const struct v8_chars *c, const uint8_t *bytes
 }
 
 /* A line ends like in ECMA-262, section 12.3; a carriage return and a line feed are one end. */
-static bool ends_line(uint32_t c, uint32_t next)
+static bool v8_ends_line(uint32_t c, uint32_t next)
 {
 	return c == '\n' || (c == '\r' && next != '\n') || c == 0x2028 || c == 0x2029;
 }
@@ -211,8 +211,8 @@ static void lines__scan(struct v8_lines *l, const struct v8_heap *h, const struc
 			return;
 		known = from + cnt < c->cnt ? cnt - 1 : cnt;
 		for (uint32_t i = 0; i < known; i++)
-			if (ends_line(v8_object_char_at(c, bytes, i),
-				      i + 1 < cnt ? v8_object_char_at(c, bytes, i + 1) : 0))
+			if (v8_ends_line(v8_object_char_at(c, bytes, i),
+					 i + 1 < cnt ? v8_object_char_at(c, bytes, i + 1) : 0))
 				lines__add(l, from + i);
 		from += known;
 		l->end = from;
@@ -229,7 +229,7 @@ void v8_lines__read(struct v8_lines *l, const struct v8_heap *h, uint64_t script
 		return;
 	l->script = script;
 	l->cnt = l->end = 0;
-	if (end <= SOURCE_MAX && find_chars(h, v8__field(h, script, V8_SCRIPT_SOURCE), &c)) {
+	if (end <= SOURCE_MAX && v8_find_chars(h, v8__field(h, script, V8_SCRIPT_SOURCE), &c)) {
 		c.cnt = c.cnt < end ? c.cnt : end;
 		lines__scan(l, h, &c);
 	}

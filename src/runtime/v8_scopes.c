@@ -116,7 +116,7 @@ static uint32_t scope_in(struct v8_scopes_reader *s, const struct v8_position *p
 
 /* Returns the scope that an inlined call is in, or CODE_NOWHERE. A call is numbered after the one
  * that it is in. */
-static uint32_t caller_of(struct v8_scopes_reader *s, uint32_t call)
+static uint32_t v8_caller_of(struct v8_scopes_reader *s, uint32_t call)
 {
 	struct v8_position p;
 	uint32_t scope;
@@ -138,7 +138,7 @@ static uint32_t scope_in(struct v8_scopes_reader *s, const struct v8_position *p
 	if (p->inlined != V8_NOWHERE) {
 		if (p->inlined >= s->inlined_cnt)
 			return CODE_NOWHERE;
-		caller = caller_of(s, p->inlined);
+		caller = v8_caller_of(s, p->inlined);
 		function = s->called[p->inlined];
 		if (caller == CODE_NOWHERE || function == CODE_NOWHERE)
 			return CODE_NOWHERE;
@@ -201,7 +201,7 @@ static int v8_scopes_keep_scripts(struct v8_scopes_reader *s)
 	return 0;
 }
 
-static uint64_t own_function(const struct v8_heap *h, uint64_t deopt)
+static uint64_t v8_own_function(const struct v8_heap *h, uint64_t deopt)
 {
 	uint64_t shared = v8_scopes_element(h, deopt, h->layout->at[V8_DEOPT_SHARED]);
 
@@ -235,7 +235,7 @@ static int v8_scopes_read_all(struct v8_scopes_reader *s, uint64_t code)
 	size_t sz;
 	int err;
 
-	if (v8_scopes_find_function(s, own_function(h, deopt)) != 0 || h->remote->err)
+	if (v8_scopes_find_function(s, v8_own_function(h, deopt)) != 0 || h->remote->err)
 		return -EINVAL;
 	err = read_inlined(s, deopt);
 	h->remote->err = false;

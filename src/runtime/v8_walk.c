@@ -54,7 +54,8 @@ static enum v8_walk_kind v8_walk_kind_of(const struct code_walk *w, uint64_t fp)
 
 /* Returns what may be the function's FeedbackVector: behind the offset in the bytecode, or in place
  * of it. */
-static uint64_t find_feedback(const struct runtime_layout *l, const struct snapshot *s, uint64_t fp)
+static uint64_t v8_find_feedback(const struct runtime_layout *l, const struct snapshot *s,
+				 uint64_t fp)
 {
 	uint64_t at = v8__in_frame(l, fp, V8_FP_OFFSET), value;
 
@@ -74,14 +75,14 @@ bool v8__bytecode(const struct runtime_layout *l, const struct snapshot *s, uint
 		return false;
 	*out = (struct code_wanted){ .pc = bytecode - 1 + l->at[V8_BYTECODE_DATA],
 				     .hint = function,
-				     .other_hint = find_feedback(l, s, fp) };
+				     .other_hint = v8_find_feedback(l, s, fp) };
 	return v8__is_object(context) && v8__is_object(function) && v8__is_object(bytecode);
 }
 
 /* Returns the place of a frame of the interpreter; 0: it is none. Offsets count from the value, not
  * from the object. */
-static uint64_t interpreted_place(const struct runtime_layout *l, const struct snapshot *s,
-				  uint64_t fp)
+static uint64_t v8_interpreted_place(const struct runtime_layout *l, const struct snapshot *s,
+				     uint64_t fp)
 {
 	uint64_t off, bytecode;
 
@@ -99,7 +100,7 @@ uint64_t v8__place(const struct runtime_layout *l, const struct snapshot *s, con
 	uint32_t off;
 
 	if (!code || code->kind != CODE_BASELINE)
-		return interpreted_place(l, s, f->sp);
+		return v8_interpreted_place(l, s, f->sp);
 	snapshot__word(s, v8__in_frame(l, f->sp, V8_FP_BYTECODE), &bytecode);
 	off = code_blob__scope(code, frame__place(f) + 1, false);
 	return off == CODE_NOWHERE ? 0 : bytecode - 1 + l->at[V8_BYTECODE_DATA] + off;
@@ -115,7 +116,7 @@ enum v8_walk_extent { EXTENT_WHOLE, EXTENT_SAVED_FP, EXTENT_BARE };
 #define RET_POP 0xc2
 
 /* push %rbp; mov %rsp,%rbp */
-static bool makes_frame(const uint8_t *at, size_t left)
+static bool v8_makes_frame(const uint8_t *at, size_t left)
 {
 	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5 };
 
@@ -123,7 +124,7 @@ static bool makes_frame(const uint8_t *at, size_t left)
 }
 
 /* mov %rbp,%rsp; pop %rbp */
-static bool ends_frame(const uint8_t *at, size_t left)
+static bool v8_ends_frame(const uint8_t *at, size_t left)
 {
 	static const uint8_t code[] = { 0x48, 0x8b, 0xe5, POP_FP };
 
@@ -131,12 +132,12 @@ static bool ends_frame(const uint8_t *at, size_t left)
 }
 
 /* After the end of a frame come jumps and the removal of arguments, up to a return. */
-static bool is_after_frame(const uint8_t *code, size_t at)
+static bool v8_is_after_frame(const uint8_t *code, size_t at)
 {
 	size_t least = at > EXIT_SZ ? at - EXIT_SZ : 0;
 
 	for (size_t i = at; i >= least + 4; i--)
-		if (ends_frame(code + i - 4, 4))
+		if (v8_ends_frame(code + i - 4, 4))
 			return true;
 	return false;
 }
@@ -146,7 +147,7 @@ static enum v8_walk_extent v8_walk_extent_at(const struct code_blob *b, uint64_t
 	size_t off = pc - b->start, sz = b->end - b->start;
 
 	for (size_t i = 0; i < ENTRY_SZ && i < sz; i++) {
-		if (!makes_frame(b->bytes + i, sz - i))
+		if (!v8_makes_frame(b->bytes + i, sz - i))
 			continue;
 		if (off <= i)
 			return EXTENT_BARE;
@@ -154,9 +155,9 @@ static enum v8_walk_extent v8_walk_extent_at(const struct code_blob *b, uint64_t
 			return EXTENT_SAVED_FP;
 		break;
 	}
-	if (off >= 3 && ends_frame(b->bytes + off - 3, sz - off + 3))
+	if (off >= 3 && v8_ends_frame(b->bytes + off - 3, sz - off + 3))
 		return EXTENT_SAVED_FP;
-	if (b->bytes[off] == RET || b->bytes[off] == RET_POP || is_after_frame(b->bytes, off))
+	if (b->bytes[off] == RET || b->bytes[off] == RET_POP || v8_is_after_frame(b->bytes, off))
 		return EXTENT_BARE;
 	return EXTENT_WHOLE;
 }
@@ -199,7 +200,7 @@ static void v8_walk_find_function(struct code_walk *w, struct managed_frame *f)
 
 /* Builtins are code of the file, without call-frame information, or a copy of it. Their leaves are
  * left by their instructions. */
-static enum managed_result step_builtin(struct code_walk *w, struct managed_frame *f)
+static enum managed_result v8_step_builtin(struct code_walk *w, struct managed_frame *f)
 {
 	enum v8_walk_kind kind =
 		f->caller && f->fp >= f->sp ? v8_walk_kind_of(w, f->fp) : FRAME_OTHER;
@@ -207,14 +208,14 @@ static enum managed_result step_builtin(struct code_walk *w, struct managed_fram
 	if (kind == FRAME_OTHER)
 		return MANAGED_NONE;
 	f->hidden = kind == FRAME_TYPED;
-	if (kind == FRAME_OF_FUNCTION && interpreted_place(w->layout, w->query->stack, f->fp))
+	if (kind == FRAME_OF_FUNCTION && v8_interpreted_place(w->layout, w->query->stack, f->fp))
 		v8_walk_find_function(w, f);
 	if (w->awaits)
 		return MANAGED_AWAITS;
 	return v8_walk_follow_pointer(w, f) ? MANAGED_STEPPED : MANAGED_NONE;
 }
 
-static bool leave_jit(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
+static bool v8_leave_jit(struct code_walk *w, const struct code_blob *b, struct managed_frame *f)
 {
 	enum v8_walk_extent extent = f->caller ? EXTENT_WHOLE : v8_walk_extent_at(b, f->pc);
 
@@ -225,14 +226,14 @@ static bool leave_jit(struct code_walk *w, const struct code_blob *b, struct man
 	return v8_walk_follow_pointer(w, f);
 }
 
-static enum managed_result step_jit(struct code_walk *w, struct managed_frame *f)
+static enum managed_result v8_step_jit(struct code_walk *w, struct managed_frame *f)
 {
 	const struct code_blob *b = w->find(w, f->pc - f->caller);
 	bool left;
 
 	if (!w->awaits && (!b || b->kind == CODE_NONE))
-		return step_builtin(w, f);
-	left = !w->awaits && leave_jit(w, b, f);
+		return v8_step_builtin(w, f);
+	left = !w->awaits && v8_leave_jit(w, b, f);
 	if (w->awaits)
 		return MANAGED_AWAITS;
 	return left ? MANAGED_STEPPED : MANAGED_LOST;
@@ -242,5 +243,5 @@ enum managed_result v8__step(struct code_walk *w, struct managed_frame *f)
 {
 	const struct mapping *m = process__find(w->query->process, f->pc - f->caller);
 
-	return m && m->kind == MAPPING_FILE ? step_builtin(w, f) : step_jit(w, f);
+	return m && m->kind == MAPPING_FILE ? v8_step_builtin(w, f) : v8_step_jit(w, f);
 }

@@ -78,7 +78,7 @@ bool carry__save(struct carry *c, const struct recording *r, uint64_t stack_id)
 	return true;
 }
 
-static uint32_t restore_string(struct carry *c, struct recording *r, uint32_t id)
+static uint32_t carry_restore_string(struct carry *c, struct recording *r, uint32_t id)
 {
 	size_t sz;
 	const char *s = strtab__str(c->strings, id, &sz);
@@ -96,11 +96,11 @@ void carry__restore(struct carry *c, struct recording *r)
 
 		memcpy(&saved, at, sizeof(saved));
 		for (size_t i = 0; i < saved.cnt; i++) {
-			frames[i].name = restore_string(c, r, frames[i].name);
-			frames[i].module = restore_string(c, r, frames[i].module);
-			frames[i].build_id = restore_string(c, r, frames[i].build_id);
-			frames[i].mark = restore_string(c, r, frames[i].mark);
-			frames[i].file = restore_string(c, r, frames[i].file);
+			frames[i].name = carry_restore_string(c, r, frames[i].name);
+			frames[i].module = carry_restore_string(c, r, frames[i].module);
+			frames[i].build_id = carry_restore_string(c, r, frames[i].build_id);
+			frames[i].mark = carry_restore_string(c, r, frames[i].mark);
+			frames[i].file = carry_restore_string(c, r, frames[i].file);
 		}
 		if (!recording__has_stack(r, saved.stack_id))
 			recording__add_stack(r, saved.stack_id, frames, saved.cnt);

@@ -11,8 +11,8 @@
 #define DIGEST_MAX (64u << 20) /* bytes of symbols and strings that are hashed */
 
 /* Hashes a section piece by piece, so that nothing of it stays in memory. */
-static int hash_section(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
-			size_t *left)
+static int origin_hash_section(const struct elf_file *f, const GElf_Shdr *sh,
+			       struct sha256_ctx *hash, size_t *left)
 {
 	uint64_t head[2], off;
 	uint8_t piece[16384];
@@ -41,11 +41,12 @@ static int hash_section(const struct elf_file *f, const GElf_Shdr *sh, struct sh
 static int origin_hash_table(const struct elf_file *f, const GElf_Shdr *sh, struct sha256_ctx *hash,
 			     size_t *left)
 {
-	int err = hash_section(f, sh, hash, left);
+	int err = origin_hash_section(f, sh, hash, left);
 	GElf_Shdr names;
 
-	return err || !section__at(f, sh->sh_link, &names) ? err
-							   : hash_section(f, &names, hash, left);
+	return err || !section__at(f, sh->sh_link, &names)
+		       ? err
+		       : origin_hash_section(f, &names, hash, left);
 }
 
 /* Hashes the function names of a Go program without a symbol table. */
@@ -53,11 +54,11 @@ static int origin_hash_go(const struct elf_file *f, struct sha256_ctx *hash, siz
 {
 	GElf_Shdr table, module;
 	bool found = gopclntab__section(f, &table);
-	int err = found ? hash_section(f, &table, hash, left) : 0;
+	int err = found ? origin_hash_section(f, &table, hash, left) : 0;
 
 	return err || !found || !section__named(f, ".go.module", &module)
 		       ? err
-		       : hash_section(f, &module, hash, left);
+		       : origin_hash_section(f, &module, hash, left);
 }
 
 /*
@@ -65,7 +66,7 @@ static int origin_hash_go(const struct elf_file *f, struct sha256_ctx *hash, siz
  * same on every host. A file with no tables, or with too large ones, gets a number that no other
  * file has.
  */
-static void hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
+static void origin_hash_symbols(const struct elf_file *f, struct sha256_ctx *hash)
 {
 	size_t left = DIGEST_MAX;
 	bool has_symtab = false;
@@ -99,6 +100,6 @@ uint64_t origin__of(const struct elf_file *f)
 	sha256_update(&hash, sizeof(head), head);
 	sha256_update(&hash, f->build_id.sz, f->build_id.bytes);
 	if (!f->trusted)
-		hash_symbols(f, &hash);
+		origin_hash_symbols(f, &hash);
 	return digest__end(&hash) | ORIGIN_FILE;
 }

@@ -70,7 +70,7 @@ bool location__is_anonymous(const struct location *l)
 	return !l->map || l->map->kind == MAPPING_ANON || l->map->kind == MAPPING_UPROBES;
 }
 
-static const char *mapping_module(const struct mapping *m)
+static const char *rowframes_mapping_module(const struct mapping *m)
 {
 	static const char *const special[] = {
 		[MAPPING_ANON] = "[anon]",
@@ -86,7 +86,7 @@ static const char *mapping_module(const struct mapping *m)
 
 const char *location__module(const struct location *l)
 {
-	return mapping_module(l->map);
+	return rowframes_mapping_module(l->map);
 }
 
 /* ---- strings ------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ static uint32_t rowframes_intern(struct row_frames *r, const char *str)
 	return recording__string(r->recording, str, strlen(str));
 }
 
-static uint32_t intern_module(struct row_frames *r, const char *name)
+static uint32_t rowframes_intern_module(struct row_frames *r, const char *name)
 {
 	uint32_t generation = recording__generation(r->recording);
 
@@ -112,7 +112,7 @@ static uint32_t intern_module(struct row_frames *r, const char *name)
 #define INTERPRETER_MARK "interpreter"
 #define INLINED_MARK	 "go_inlined"
 
-static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
+static uint32_t rowframes_intern_mark(struct row_frames *r, const struct frame *f)
 {
 	bool guessed = f->source == FRAME_BY_STITCH; /* stitching is the more important mark */
 	const char *mark = f->flags & FRAME_INTERPRETER && !guessed ? INTERPRETER_MARK
@@ -121,7 +121,7 @@ static uint32_t intern_mark(struct row_frames *r, const struct frame *f)
 	return mark ? rowframes_intern(r, mark) : 0;
 }
 
-static uint32_t intern_build_id(struct row_frames *r, const struct build_id *id)
+static uint32_t rowframes_intern_build_id(struct row_frames *r, const struct build_id *id)
 {
 	static const char digits[] = "0123456789abcdef";
 	char hex[2 * BUILD_ID_MAX];
@@ -169,20 +169,21 @@ static void rowframes_describe(struct row_frames *r, const struct frame *f, bool
 	struct row_frame *row = &out->row;
 
 	*out = (struct stack_frame){ .vaddr = jit ? l.place : l.vaddr, .jit = jit };
-	row->module = intern_module(r, location__module(&l));
+	row->module = rowframes_intern_module(r, location__module(&l));
 	row->offset = l.has_vaddr ? l.vaddr : anonymous ? l.place : l.file_off;
-	row->mark = intern_mark(r, f);
+	row->mark = rowframes_intern_mark(r, f);
 	if (l.has_vaddr)
 		out->file = l.map->file;
 	if (anonymous)
 		return;
-	row->build_id = intern_build_id(r, l.map->file ? &l.map->file->build_id : &l.map->build_id);
+	row->build_id = rowframes_intern_build_id(r, l.map->file ? &l.map->file->build_id
+								 : &l.map->build_id);
 	row->has_file_offset = true;
 	row->file_offset = l.file_off;
 }
 
 /* The offset in a file means nothing for code that was made at run time. */
-static void add_jit_name(struct row_frames *r, struct row_frame *row)
+static void rowframes_add_jit_name(struct row_frames *r, struct row_frame *row)
 {
 	row->module = rowframes_intern(r, JIT_MODULE);
 	row->build_id = 0;
@@ -205,7 +206,7 @@ static void rowframes_add_name(struct row_frames *r, struct stack_frame *f)
 	f->row.address = f->symbol.address;
 	f->row.offset = f->vaddr - f->symbol.address;
 	if (f->jit)
-		add_jit_name(r, &f->row);
+		rowframes_add_jit_name(r, &f->row);
 }
 
 /* Returns the number of functions that are inlined at the place of the frame. */
@@ -243,8 +244,9 @@ static bool rowframes_find_known(struct row_frames *r, const struct frame *f,
 		return false;
 	wanted = (struct rowframes_known){ .origin = m->file->origin,
 					   .place = frame__place(f) - m->start + m->pgoff,
-					   .module = intern_module(r, mapping_module(m)),
-					   .mark = intern_mark(r, f) };
+					   .module = rowframes_intern_module(
+						   r, rowframes_mapping_module(m)),
+					   .mark = rowframes_intern_mark(r, f) };
 	k = rowframes_slot(r, wanted.origin, wanted.place);
 	if (!rowframes_is_of(r, k, &wanted))
 		return false;
@@ -291,7 +293,7 @@ void row_frames__script(struct row_frames *r, const struct script_call *c, struc
 {
 	*out = (struct stack_frame){
 		.row = { .name = c->script->name ? rowframes_intern(r, c->script->name) : 0,
-			 .module = intern_module(r, c->script->module),
+			 .module = rowframes_intern_module(r, c->script->module),
 			 .mark = rowframes_intern(r, c->mark),
 			 .line = (int32_t)c->line }
 	};
@@ -301,7 +303,7 @@ void row_frames__script(struct row_frames *r, const struct script_call *c, struc
  */
 
 /* Returns false if no name is known yet. */
-static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
+static bool rowframes_describe_kernel(struct row_frames *r, uint64_t place, struct row_frame *out)
 {
 	struct symbol symbol;
 
@@ -313,7 +315,7 @@ static bool describe_kernel(struct row_frames *r, uint64_t place, struct row_fra
 	out->address = symbol.address;
 	out->offset = place - symbol.address;
 	if (strcmp(symbol.module, "[kernel]") == 0)
-		out->build_id = intern_build_id(r, &r->kernel_build_id);
+		out->build_id = rowframes_intern_build_id(r, &r->kernel_build_id);
 	return true;
 }
 
@@ -326,7 +328,7 @@ void row_frames__kernel(struct row_frames *r, uint64_t place, struct row_frame *
 		*out = k->row;
 		return;
 	}
-	if (describe_kernel(r, place, &wanted.row))
+	if (rowframes_describe_kernel(r, place, &wanted.row))
 		rowframes_remember(r, &wanted);
 	*out = wanted.row;
 }

@@ -94,7 +94,7 @@ void stacks__free(struct stacks *s)
 	free(s);
 }
 
-static uint64_t origin_of_name(const char *name)
+static uint64_t stack_origin_of_name(const char *name)
 {
 	return XXH3_64bits(name, strlen(name)) & ORIGIN_BITS;
 }
@@ -128,7 +128,7 @@ static struct cached_key *stack_cached(struct stacks *s, uint64_t file, uint64_t
  */
 
 /* Returns the key in a file without a build ID: the name at the place, or else its address. */
-static struct frame_key nameless_key(struct stacks *s, const struct location *l)
+static struct frame_key stack_nameless_key(struct stacks *s, const struct location *l)
 {
 	const struct elf_file *f = l->map->file;
 	const uint64_t identity[] = { f->dev, f->ino, (uint64_t)f->ctime.tv_sec,
@@ -142,7 +142,7 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 
 	if (hit)
 		return *k;
-	*k = (struct frame_key){ origin_of_name(location__module(l)), l->file_off };
+	*k = (struct frame_key){ stack_origin_of_name(location__module(l)), l->file_off };
 	if (l->has_vaddr)
 		err = symbolizer__symbol(s->symbolizer, l->map->file, l->vaddr, &symbol);
 	if (err == 0)
@@ -156,7 +156,8 @@ static struct frame_key nameless_key(struct stacks *s, const struct location *l)
 
 /* Returns true for code that a process has made, or code of a file that no longer exists: the
  * process may publish its name. */
-static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct stack_owner *owner)
+static bool stack_may_be_jit(struct stacks *s, const struct mapping *m,
+			     const struct stack_owner *owner)
 {
 	return m && !m->file && !m->build_id.sz &&
 	       (m->kind == MAPPING_ANON || m->kind == MAPPING_FILE) &&
@@ -165,49 +166,49 @@ static bool may_be_jit(struct stacks *s, const struct mapping *m, const struct s
 
 /* Returns the key of JIT code: its name, if known, which is the same in every process; else its
  * address. */
-static struct frame_key jit_key(const struct stacks *s, uint64_t place)
+static struct frame_key stack_jit_key(const struct stacks *s, uint64_t place)
 {
 	struct frame_key k;
 	bool named = jit_keys__name(s->jit, place, &k.place);
 
-	k.origin = origin_of_name(named ? JIT_MODULE : JIT_MODULE " unnamed");
+	k.origin = stack_origin_of_name(named ? JIT_MODULE : JIT_MODULE " unnamed");
 	return k;
 }
 
 /* Returns the key of code that is in no file with a build ID. */
-static struct frame_key odd_key(struct stacks *s, const struct location *l)
+static struct frame_key stack_odd_key(struct stacks *s, const struct location *l)
 {
 	bool anonymous = location__is_anonymous(l);
 
 	if (l->map && l->map->file)
-		return nameless_key(s, l);
+		return stack_nameless_key(s, l);
 	/* from records about a file that could not be read: any user may have made them up */
 	if (!anonymous && l->map->build_id.sz)
 		return (struct frame_key){
-			ORIGIN_BITS & XXH3_64bits_withSeed(l->map->build_id.bytes,
-							   l->map->build_id.sz,
-							   origin_of_name(location__module(l))),
+			ORIGIN_BITS &
+				XXH3_64bits_withSeed(l->map->build_id.bytes, l->map->build_id.sz,
+						     stack_origin_of_name(location__module(l))),
 			l->file_off
 		};
 	/* Anonymous code counts as a whole, because its address is random. */
-	return (struct frame_key){ origin_of_name(location__module(l)),
+	return (struct frame_key){ stack_origin_of_name(location__module(l)),
 				   anonymous ? 0 : l->file_off };
 }
 
-static struct frame_key slow_key(struct stacks *s, const struct frame *f,
-				 const struct stack_owner *owner, bool *jit)
+static struct frame_key stack_slow_key(struct stacks *s, const struct frame *f,
+				       const struct stack_owner *owner, bool *jit)
 {
 	struct location l = location__of(f);
 
-	if (!may_be_jit(s, l.map, owner))
-		return odd_key(s, &l);
+	if (!stack_may_be_jit(s, l.map, owner))
+		return stack_odd_key(s, &l);
 	*jit = true;
-	return jit_key(s, l.place);
+	return stack_jit_key(s, l.place);
 }
 
 /* The key consists of script, function and the line in the function, so that it survives changes
  * elsewhere in the script. */
-static struct frame_key script_key(const struct script_call *c)
+static struct frame_key stack_script_key(const struct script_call *c)
 {
 	return (struct frame_key){ c->script->module_key & ORIGIN_BITS,
 				   c->script->name_key + c->line_in };
@@ -216,7 +217,7 @@ static struct frame_key script_key(const struct script_call *c)
 static bool stack_describe(struct stacks *s, const struct frame *f, const struct stack_owner *owner,
 			   struct stack_frame *out)
 {
-	return row_frames__user(s->rows, f, may_be_jit(s, f->map, owner), out);
+	return row_frames__user(s->rows, f, stack_may_be_jit(s, f->map, owner), out);
 }
 
 static void stack_add_rows(struct stacks *s, uint64_t id, const struct stack_frame *frames,
@@ -280,8 +281,8 @@ static int stack_add_new(struct stacks *s, const struct trace *t, const struct s
 	return 0;
 }
 
-static uint64_t user_id(struct stacks *s, const struct trace *t, const struct stack_owner *owner,
-			bool *jit)
+static uint64_t stack_user_id(struct stacks *s, const struct trace *t,
+			      const struct stack_owner *owner, bool *jit)
 {
 	*jit = s->awaits = false;
 	for (size_t i = 0; i < t->cnt; i++) {
@@ -289,12 +290,12 @@ static uint64_t user_id(struct stacks *s, const struct trace *t, const struct st
 		const struct mapping *m = f->map;
 
 		if (f->flags & FRAME_SCRIPT)
-			s->keys[i] = script_key(trace__call(t, i));
+			s->keys[i] = stack_script_key(trace__call(t, i));
 		else if (m && m->file && m->file->origin)
 			s->keys[i] = (struct frame_key){ m->file->origin,
 							 frame__place(f) - m->start + m->pgoff };
 		else
-			s->keys[i] = slow_key(s, f, owner, jit);
+			s->keys[i] = stack_slow_key(s, f, owner, jit);
 		if (f->source == FRAME_BY_STITCH)
 			s->keys[i].origin ^= STITCHED;
 	}
@@ -305,7 +306,7 @@ int stacks__user(struct stacks *s, const struct trace *t, const struct stack_own
 		 uint64_t *stack_id)
 {
 	bool jit;
-	uint64_t id = user_id(s, t, owner, &jit);
+	uint64_t id = stack_user_id(s, t, owner, &jit);
 
 	*stack_id = 0;
 	if (s->awaits && !owner->last) {
@@ -392,7 +393,7 @@ void stacks__finish(struct stacks *s, uint64_t patience_ns)
 /* ---- kernel stacks ------------------------------------------------------------------------------
  */
 
-static bool begins_with_any(const char *name, const char *const *prefixes)
+static bool stack_begins_with_any(const char *name, const char *const *prefixes)
 {
 	for (; *prefixes; prefixes++) {
 		if (strncmp(name, *prefixes, strlen(*prefixes)) == 0)
@@ -413,14 +414,14 @@ static const char *const entries[] = { "handle_softirqs",      "__do_softirq",
 				       "asm_fred_entrypoint",  "el1h_64_irq",
 				       "el0t_64_irq",	       NULL };
 
-static uint64_t kernel_origin(const struct stacks *s, const char *module)
+static uint64_t stack_kernel_origin(const struct stacks *s, const char *module)
 {
-	return ORIGIN_KERNEL | ((origin_of_name(module) ^ s->kernel_origin) & ORIGIN_BITS);
+	return ORIGIN_KERNEL | ((stack_origin_of_name(module) ^ s->kernel_origin) & ORIGIN_BITS);
 }
 
 /* Counts addresses from _text or the module's base, so that the ID survives a reboot with another
  * KASLR offset. */
-static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
+static const struct cached_key *stack_kernel_key(struct stacks *s, uint64_t place)
 {
 	struct symbol symbol;
 	bool hit;
@@ -431,35 +432,36 @@ static const struct cached_key *kernel_key(struct stacks *s, uint64_t place)
 	k->key = (struct frame_key){ ORIGIN_KERNEL, place };
 	k->machinery = k->entry = false;
 	if (s->kernel && kallsyms__symbol(s->kernel, place, &symbol)) {
-		k->key = (struct frame_key){ kernel_origin(s, symbol.module), place - symbol.base };
-		k->machinery = begins_with_any(symbol.name, machinery);
-		k->entry = begins_with_any(symbol.name, entries);
+		k->key = (struct frame_key){ stack_kernel_origin(s, symbol.module),
+					     place - symbol.base };
+		k->machinery = stack_begins_with_any(symbol.name, machinery);
+		k->entry = stack_begins_with_any(symbol.name, entries);
 	}
 	return k;
 }
 
-static uint64_t kernel_place(const uint64_t *pcs, size_t i)
+static uint64_t stack_kernel_place(const uint64_t *pcs, size_t i)
 {
 	return i ? pcs[i] - 1 : pcs[i];
 }
 
 /* Returns the number of frames on top that belong to our program and its callers. */
-static size_t machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
+static size_t stack_machinery_cnt(struct stacks *s, const uint64_t *pcs, size_t cnt)
 {
 	size_t own = 0;
 
 	for (size_t i = 0; i < cnt && i < MACHINERY_MAX; i++) {
-		if (kernel_key(s, kernel_place(pcs, i))->machinery)
+		if (stack_kernel_key(s, stack_kernel_place(pcs, i))->machinery)
 			own = i + 1;
 	}
 	return own;
 }
 
 /* Returns the number of frames up to the one with which the interrupt began. */
-static size_t interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, size_t cnt)
+static size_t stack_interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, size_t cnt)
 {
 	for (size_t i = own; i < cnt; i++) {
-		if (kernel_key(s, kernel_place(pcs, i))->entry)
+		if (stack_kernel_key(s, stack_kernel_place(pcs, i))->entry)
 			return i + 1;
 	}
 	return cnt;
@@ -467,20 +469,20 @@ static size_t interrupt_cnt(struct stacks *s, const uint64_t *pcs, size_t own, s
 
 uint64_t stacks__kernel(struct stacks *s, const uint64_t *pcs, size_t all, bool interrupt)
 {
-	size_t own = machinery_cnt(s, pcs, all), cnt;
+	size_t own = stack_machinery_cnt(s, pcs, all), cnt;
 	uint64_t id;
 
 	if (interrupt)
-		all = interrupt_cnt(s, pcs, own, all);
+		all = stack_interrupt_cnt(s, pcs, own, all);
 	cnt = all - own > TRACE_MAX ? TRACE_MAX : all - own;
 
 	for (size_t i = 0; i < cnt; i++)
-		s->keys[i] = kernel_key(s, kernel_place(pcs, own + i))->key;
+		s->keys[i] = stack_kernel_key(s, stack_kernel_place(pcs, own + i))->key;
 	id = stack_id(s, cnt);
 	if (recording__has_stack(s->recording, id))
 		return id;
 	for (size_t i = 0; i < cnt; i++)
-		row_frames__kernel(s->rows, kernel_place(pcs, own + i), &s->frames[i]);
+		row_frames__kernel(s->rows, stack_kernel_place(pcs, own + i), &s->frames[i]);
 	if (recording__reserve_stack(s->recording, id) != 0)
 		return 0;
 	if (recording__add_stack(s->recording, id, s->frames, cnt) != 0)

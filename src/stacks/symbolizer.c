@@ -81,7 +81,7 @@ bool symbolizer__lines(struct symbolizer *s, const struct elf_file *f, uint64_t 
 }
 
 /* Returns false while the file's symbols are being read. */
-static bool name_frame(struct symbolizer *s, struct stack_frame *f)
+static bool symbolizer_name_frame(struct symbolizer *s, struct stack_frame *f)
 {
 	enum symbol_answer answer;
 
@@ -94,7 +94,8 @@ static bool name_frame(struct symbolizer *s, struct stack_frame *f)
 }
 
 /* Returns false while files of the process are being read. */
-static bool name_jit_frame(struct symbolizer *s, struct stack_job *j, struct stack_frame *f)
+static bool symbolizer_name_jit_frame(struct symbolizer *s, struct stack_job *j,
+				      struct stack_frame *f)
 {
 	const struct jit_place place = { j->owner.tgid, f->vaddr, j->owner.time_ns };
 	char readable[SYMBOL_NAME_MAX];
@@ -114,7 +115,7 @@ static bool name_jit_frame(struct symbolizer *s, struct stack_job *j, struct sta
 }
 
 /* Returns false while files are being read, at most until the time is over. */
-static bool is_settled(struct stack_job *j, bool all, uint64_t patience_ns)
+static bool symbolizer_is_settled(struct stack_job *j, bool all, uint64_t patience_ns)
 {
 	j->gave_up |= !all && monotonic__ns() - j->since_ns >= patience_ns;
 	return all || j->gave_up;
@@ -126,21 +127,21 @@ static void symbolizer_name_files(struct symbolizer *s, struct stack_job *j)
 
 	for (size_t i = 0; i < j->cnt && !j->files_done; i++)
 		if (j->frames[i].file && !j->frames[i].asked)
-			all &= name_frame(s, &j->frames[i]);
-	if (!j->files_done && is_settled(j, all, TABLES_NS)) {
+			all &= symbolizer_name_frame(s, &j->frames[i]);
+	if (!j->files_done && symbolizer_is_settled(j, all, TABLES_NS)) {
 		j->files_done = true;
 		j->since_ns = monotonic__ns();
 	}
 }
 
-static bool name_jit_frames(struct symbolizer *s, struct stack_job *j)
+static bool symbolizer_name_jit_frames(struct symbolizer *s, struct stack_job *j)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < j->cnt; i++)
 		if (j->frames[i].jit)
-			all &= name_jit_frame(s, j, &j->frames[i]);
-	if (!is_settled(j, all, JIT_NS))
+			all &= symbolizer_name_jit_frame(s, j, &j->frames[i]);
+	if (!symbolizer_is_settled(j, all, JIT_NS))
 		return false;
 	if (j->has_jit && s->jit)
 		j->jit_generation = jit__generation(s->jit, j->owner.tgid);
@@ -181,16 +182,16 @@ static void symbolizer__group(struct symbolizer *s, struct stack_job *j)
 }
 
 /* Must hold the lock. */
-static bool group_is_due(const struct symbolizer *s)
+static bool symbolizer_group_is_due(const struct symbolizer *s)
 {
 	return s->grouped_cnt >= HAND_MAX ||
 	       (s->grouped_cnt && (s->hurry || monotonic__ns() >= s->grouped_ns));
 }
 
 /* Finishes the grouped stacks that are due. Must hold the lock; releases it meanwhile. */
-static void finish_grouped(struct symbolizer *s)
+static void symbolizer_finish_grouped(struct symbolizer *s)
 {
-	while (group_is_due(s)) {
+	while (symbolizer_group_is_due(s)) {
 		for (; s->grouped_cnt && s->hand_cnt < HAND_MAX; s->grouped_cnt--)
 			s->hand[s->hand_cnt++] = stack_queue__take(&s->grouped);
 		pthread_mutex_unlock(&s->lock);
@@ -212,7 +213,7 @@ static void symbolizer_try_names(struct symbolizer *s)
 	for (size_t i = 0; i < s->hand_cnt; i++)
 		symbolizer_name_files(s, s->hand[i]);
 	for (size_t i = 0; i < s->hand_cnt; i++)
-		named[i] = s->hand[i]->files_done && name_jit_frames(s, s->hand[i]);
+		named[i] = s->hand[i]->files_done && symbolizer_name_jit_frames(s, s->hand[i]);
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->hand_cnt; i++) {
 		if (!named[i]) {
@@ -228,7 +229,7 @@ static void symbolizer_try_names(struct symbolizer *s)
 
 /* Tries each parked stack once, if jobs have finished or some time has passed. The submitting
  * thread may take all of them meanwhile. */
-static void retry_parked(struct symbolizer *s)
+static void symbolizer_retry_parked(struct symbolizer *s)
 {
 	uint64_t now_ns = monotonic__ns();
 	size_t cnt = s->parked_cnt, news;
@@ -274,8 +275,8 @@ static void *symbolizer_run(void *arg)
 
 		while (s->todo.first && (!s->parked.first || monotonic__ns() - tried_ns < RETRY_NS))
 			symbolizer_do_next(s);
-		retry_parked(s);
-		finish_grouped(s);
+		symbolizer_retry_parked(s);
+		symbolizer_finish_grouped(s);
 		if (!s->todo.first && !s->stop)
 			symbolizer_wait_for_work(s);
 	}
@@ -406,7 +407,7 @@ static void symbolizer_give_up(struct symbolizer *s, struct stack_queue *q)
 }
 
 /* Returns a copy of the stack, without names and references, or NULL. */
-static struct stack_job *nameless_copy(struct stack_job *j)
+static struct stack_job *symbolizer_nameless_copy(struct stack_job *j)
 {
 	struct stack_job *copy = malloc(stack_job__sz(j));
 
@@ -419,7 +420,7 @@ static struct stack_job *nameless_copy(struct stack_job *j)
 	return copy;
 }
 
-static bool is_idle(const struct symbolizer *s)
+static bool symbolizer_is_idle(const struct symbolizer *s)
 {
 	return !s->todo.first && !s->parked_cnt && !s->grouped_cnt && !s->hand_cnt;
 }
@@ -429,7 +430,7 @@ static bool is_idle(const struct symbolizer *s)
 static void symbolizer_give_up_in_hand(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->hand_cnt; i++) {
-		struct stack_job *copy = nameless_copy(s->hand[i]);
+		struct stack_job *copy = symbolizer_nameless_copy(s->hand[i]);
 
 		if (!copy)
 			continue;
@@ -452,9 +453,9 @@ bool symbolizer__wait(struct symbolizer *s, uint64_t patience_ns)
 	s->hurry = true;
 	if (s->grouped_cnt)
 		bell__ring(&s->changed);
-	while (!is_idle(s) && monotonic__ns() < until_ns)
+	while (!symbolizer_is_idle(s) && monotonic__ns() < until_ns)
 		bell__wait(&s->changed, &s->lock, until_ns);
-	all = is_idle(s);
+	all = symbolizer_is_idle(s);
 	if (!all) {
 		s->todo_frames = 0;
 		symbolizer_give_up(s, &s->todo);

@@ -43,7 +43,7 @@ static const struct {
 	{ "top_advice", "sql/top/advice.sql" },
 };
 
-static int make_tables(struct request *r)
+static int explain_make_tables(struct request *r)
 {
 	static const struct top_base_options options = { .by = "command" };
 	struct top_base_rows rows;
@@ -66,7 +66,7 @@ struct explain_lines {
 	bool in_list;
 };
 
-static void start_section(struct explain_lines *l)
+static void explain_start_section(struct explain_lines *l)
 {
 	buf__printf(l->out, "\n## %s\n", l->section->title);
 }
@@ -79,7 +79,7 @@ static void explain_append_line(const char *s, size_t sz, void *lines)
 	if (!sz)
 		return;
 	if (l->cnt++ == 0)
-		start_section(l);
+		explain_start_section(l);
 	if (!l->in_list || !item)
 		buf__u8(l->out, '\n');
 	l->in_list = item;
@@ -96,14 +96,14 @@ static int explain_add_section(struct request *r, const struct explain_section *
 	if (err || (!lines.cnt && !section->none))
 		return err;
 	if (!lines.cnt) {
-		start_section(&lines);
+		explain_start_section(&lines);
 		buf__printf(out, "\n%s\n", section->none);
 	}
 	buf__printf(out, "\nQuery: `%s`\n", section->path);
 	return 0;
 }
 
-static void add_title(struct request *r, struct buf *out)
+static void explain_add_title(struct request *r, struct buf *out)
 {
 	struct buf label = { 0 };
 
@@ -130,7 +130,7 @@ int explain__page(struct request *r, struct buf *out)
 	bool empty = false;
 	int err = explain_is_empty(r, &empty);
 
-	add_title(r, out);
+	explain_add_title(r, out);
 	if (!err && empty)
 		buf__str(out, r->options->given & (OPTION_COMM | OPTIONS_SELECTION)
 				      ? "\nThe recording has no event in this selection.\n"
@@ -142,7 +142,7 @@ int explain__page(struct request *r, struct buf *out)
 		err = db__set_variable(&r->db, "explain_recording",
 				       duckdb_create_varchar(r->options->recordings[0]));
 	if (!err)
-		err = make_tables(r);
+		err = explain_make_tables(r);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !err; i++)
 		err = explain_add_section(r, &sections[i], out);
 	return err ? err : buf__err(out);

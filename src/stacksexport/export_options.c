@@ -237,7 +237,7 @@ struct export_options_parse {
 
 /* The rows that `accepts` has, then the general ones; `out` has room for all and a last empty one.
  */
-static void argp_options(uint64_t accepts, struct argp_option *out)
+static void export_options_argp_options(uint64_t accepts, struct argp_option *out)
 {
 	for (size_t i = 0; i < ROW_CNT; i++)
 		if (rows[i].bit & accepts)
@@ -282,7 +282,7 @@ static const struct subcommand *subcommand__find(const struct subcommand *s, con
 }
 
 /* Takes the arguments as those of -r where that is what they are. */
-static bool take_recordings(struct export_options *o, int *status)
+static bool export_options_take_recordings(struct export_options *o, int *status)
 {
 	for (size_t i = 0; o->subcommand->of_recordings && i < o->argument_cnt; i++) {
 		if (o->recording_cnt == EXPORT_ARGUMENTS_MAX) {
@@ -334,7 +334,7 @@ static void export_options_print_completion(const struct subcommand *s, const ch
 
 	for (; s->name; s++, c.command_cnt++) {
 		assert(c.command_cnt < SUBCOMMAND_MAX);
-		argp_options(s->accepts, options[c.command_cnt]);
+		export_options_argp_options(s->accepts, options[c.command_cnt]);
 		commands[c.command_cnt] = (struct completion_command){
 			s->name, s->summary, { options[c.command_cnt] }, s->argument
 		};
@@ -345,7 +345,7 @@ static void export_options_print_completion(const struct subcommand *s, const ch
 }
 
 /* Where -o is no other option, it is --output FILE. Options are parsed before the command is. */
-static bool writes_one_file(const struct export_options_parse *p)
+static bool export_options_writes_one_file(const struct export_options_parse *p)
 {
 	const struct subcommand *s = p->first ? subcommand__find(p->subcommands, p->first) : NULL;
 
@@ -367,7 +367,7 @@ static error_t export_options_parse_one(int key, char *arg, struct argp_state *s
 		p->version = true;
 	if (key == 'h' || key == '?' || key == 'v' || key == 'V')
 		return 0;
-	if (key == 'o' && writes_one_file(p)) {
+	if (key == 'o' && export_options_writes_one_file(p)) {
 		key = KEY_OUTPUT;
 		if (state->next == state->argc)
 			argp_error(state, "-o needs a FILE");
@@ -392,13 +392,13 @@ static void help_subcommand(const struct subcommand *s)
 	char doc[4096], name[64];
 	struct argp argp = { .options = options, .args_doc = s->argument, .doc = doc };
 
-	argp_options(s->accepts, options);
+	export_options_argp_options(s->accepts, options);
 	snprintf(doc, sizeof(doc), "%s\v%s", s->summary, s->doc);
 	snprintf(name, sizeof(name), "stacksexport %s", s->name);
 	argp_help(&argp, stdout, ARGP_HELP_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG, name);
 }
 
-static void help_all(const struct subcommand *s)
+static void export_options_help_all(const struct subcommand *s)
 {
 	puts("Usage: stacksexport COMMAND [OPTION...] [ARGUMENT]\n"
 	     "Reads recordings of the collector: profiles, tables and a first look.\n");
@@ -428,7 +428,7 @@ int export_options__wrong(const struct export_options *o, const char *fmt, ...)
 }
 
 /* The options that were given all belong to the subcommand. */
-static bool check_accepted(const struct export_options *o, int *status)
+static bool export_options_check_accepted(const struct export_options *o, int *status)
 {
 	uint64_t foreign = o->given & ~o->subcommand->accepts;
 
@@ -455,14 +455,15 @@ static bool export_options_check(const struct export_options_parse *p, int *stat
 		if (o->subcommand)
 			help_subcommand(o->subcommand);
 		else
-			help_all(p->subcommands);
+			export_options_help_all(p->subcommands);
 		return false;
 	}
 	if (!o->subcommand) {
 		*status = export_options__wrong(o, "a command is missing, for example top");
 		return false;
 	}
-	return check_accepted(o, status) && take_recordings(o, status);
+	return export_options_check_accepted(o, status) &&
+	       export_options_take_recordings(o, status);
 }
 
 bool export_options__parse(struct export_options *o, const struct subcommand *subcommands,
@@ -476,7 +477,7 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 	int argc = 0;
 
 	*o = (struct export_options){ 0 };
-	argp_options(~0ull, options);
+	export_options_argp_options(~0ull, options);
 	while (argv[argc])
 		argc++;
 	argp_err_exit_status = STATUS_USAGE;

@@ -22,7 +22,7 @@ static bool json_is_no_number(int c, FILE *in)
 	return c == 'N' || c == 'I' || (c == '-' && json_peek(in) == 'I');
 }
 
-static void put_null(FILE *in, FILE *out)
+static void json_put_null(FILE *in, FILE *out)
 {
 	while (isalpha(json_peek(in)))
 		getc_unlocked(in);
@@ -36,7 +36,7 @@ static void json_copy_valid(FILE *in, FILE *out)
 
 	while ((c = getc_unlocked(in)) != EOF) {
 		if (!string && json_is_no_number(c, in)) {
-			put_null(in, out);
+			json_put_null(in, out);
 			continue;
 		}
 		if (c == '"' && !escaped)
@@ -47,7 +47,7 @@ static void json_copy_valid(FILE *in, FILE *out)
 }
 
 /* Creates a new file under the name of the one that is read; no other user can open it. */
-static FILE *open_anew(const char *path)
+static FILE *json_open_anew(const char *path)
 {
 	int fd;
 
@@ -59,7 +59,7 @@ static FILE *open_anew(const char *path)
 
 int json__make_valid(const char *path)
 {
-	FILE *in = fopen(path, "re"), *out = in ? open_anew(path) : NULL;
+	FILE *in = fopen(path, "re"), *out = in ? json_open_anew(path) : NULL;
 	int err = out ? 0 : -errno;
 
 	if (!err)

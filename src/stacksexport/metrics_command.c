@@ -98,7 +98,7 @@ static enum MHD_Result metrics_on_request(void *path, struct MHD_Connection *con
 				 MHD_create_response_from_buffer(sz, text, MHD_RESPMEM_MUST_FREE));
 }
 
-static struct MHD_Daemon *start_server(const char *path, uint64_t port)
+static struct MHD_Daemon *metrics_start_server(const char *path, uint64_t port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 
@@ -109,7 +109,7 @@ static struct MHD_Daemon *start_server(const char *path, uint64_t port)
 				MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
 }
 
-static void say_port(struct MHD_Daemon *server)
+static void metrics_say_port(struct MHD_Daemon *server)
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server, MHD_DAEMON_INFO_BIND_PORT);
 
@@ -132,13 +132,13 @@ int metrics__run(const struct export_options *o)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	server = start_server(o->arguments[0], port);
+	server = metrics_start_server(o->arguments[0], port);
 	if (!server) {
 		log__error("cannot listen on 127.0.0.1, port %u: %s", (unsigned)port,
 			   strerror(errno));
 		return STATUS_FAILED;
 	}
-	say_port(server);
+	metrics_say_port(server);
 	sigwait(&signals, &signal);
 	MHD_stop_daemon(server);
 	return STATUS_OK;

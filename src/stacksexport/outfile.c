@@ -44,7 +44,7 @@ int outfile__make_dirs(const char *dir)
 }
 
 /* A new empty file DIR/.NAME.XXXXXX, beside where it will go so that it can be renamed. */
-static int make_tmp(struct outfile *o, const char *dir, const char *name)
+static int outfile_make_tmp(struct outfile *o, const char *dir, const char *name)
 {
 	int fd;
 
@@ -65,7 +65,7 @@ static int make_tmp(struct outfile *o, const char *dir, const char *name)
 }
 
 /* NULL when out of memory. */
-static char *default_dir(void)
+static char *outfile_default_dir(void)
 {
 	const char *home = getenv("HOME");
 	struct passwd *user = home && *home ? NULL : getpwuid(getuid());
@@ -76,27 +76,27 @@ static char *default_dir(void)
 	return asprintf(&dir, "%s/stacks_export_data", home && *home ? home : ".") < 0 ? NULL : dir;
 }
 
-static int open_numbered(struct outfile *o, const struct outfile_series *series)
+static int outfile_open_numbered(struct outfile *o, const struct outfile_series *series)
 {
 	int err;
 
 	o->prefix = series->prefix;
 	o->suffix = series->suffix;
-	o->dir = series->dir ? strdup(series->dir) : default_dir();
+	o->dir = series->dir ? strdup(series->dir) : outfile_default_dir();
 	if (!o->dir)
 		return -ENOMEM;
 	err = outfile__make_dirs(o->dir);
-	return err ? err : make_tmp(o, o->dir, series->prefix);
+	return err ? err : outfile_make_tmp(o, o->dir, series->prefix);
 }
 
-static int open_stdout(struct outfile *o)
+static int outfile_open_stdout(struct outfile *o)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	return make_tmp(o, tmp && *tmp ? tmp : "/tmp", "stacksexport");
+	return outfile_make_tmp(o, tmp && *tmp ? tmp : "/tmp", "stacksexport");
 }
 
-static int open_named(struct outfile *o, const char *output)
+static int outfile_open_named(struct outfile *o, const char *output)
 {
 	const char *slash = strrchr(output, '/');
 	char *dir;
@@ -107,13 +107,13 @@ static int open_named(struct outfile *o, const char *output)
 	if (!o->path || !dir)
 		err = -ENOMEM;
 	else
-		err = make_tmp(o, dir, slash ? slash + 1 : output);
+		err = outfile_make_tmp(o, dir, slash ? slash + 1 : output);
 	free(dir);
 	return err;
 }
 
 /* A device or a pipe is written to, not replaced. */
-static bool is_special(const char *path)
+static bool outfile_is_special(const char *path)
 {
 	struct stat st;
 
@@ -127,12 +127,12 @@ int outfile__open(struct outfile *o, const char *output, const struct outfile_se
 
 	*o = (struct outfile){ 0 };
 	if (!output)
-		return open_numbered(o, series);
+		return outfile_open_numbered(o, series);
 	if (stat(output, &st) == 0 && S_ISDIR(st.st_mode))
 		return outfile_cannot_write(output, -EISDIR);
-	if (strcmp(output, "-") != 0 && !is_special(output))
-		return open_named(o, output);
-	err = open_stdout(o);
+	if (strcmp(output, "-") != 0 && !outfile_is_special(output))
+		return outfile_open_named(o, output);
+	err = outfile_open_stdout(o);
 	if (!err && strcmp(output, "-") != 0 && !(o->path = strdup(output)))
 		err = -ENOMEM;
 	return err;
@@ -181,7 +181,7 @@ static int outfile_copy_to(const char *from, int out)
 }
 
 /* Copies to stdout, or to the device or pipe at o->path. */
-static int commit_copy(struct outfile *o)
+static int outfile_commit_copy(struct outfile *o)
 {
 	int out = o->path ? open(o->path, O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
 	int err;
@@ -225,7 +225,7 @@ static uint64_t outfile_highest(const struct outfile *o)
 }
 
 /* Never takes the name of another file: two exports at once get two numbers. */
-static int commit_numbered(struct outfile *o)
+static int outfile_commit_numbered(struct outfile *o)
 {
 	for (uint64_t n = outfile_highest(o) + 1;; n++) {
 		free(o->path);
@@ -244,13 +244,13 @@ static int commit_numbered(struct outfile *o)
 	}
 }
 
-static int commit_named(struct outfile *o)
+static int outfile_commit_named(struct outfile *o)
 {
 	return rename(o->tmp, o->path) == 0 ? 0 : outfile_cannot_write(o->path, -errno);
 }
 
 /* As a file made by open() would have, or as the one that is replaced has. */
-static mode_t final_mode(const struct outfile *o)
+static mode_t outfile_final_mode(const struct outfile *o)
 {
 	mode_t mask = umask(0);
 	struct stat st;
@@ -264,11 +264,11 @@ int outfile__commit(struct outfile *o)
 	int err;
 
 	progress__end();
-	if (!o->dir && (!o->path || is_special(o->path)))
-		return commit_copy(o); /* outfile__free() removes what was copied */
-	if (chmod(o->tmp, final_mode(o)) != 0)
+	if (!o->dir && (!o->path || outfile_is_special(o->path)))
+		return outfile_commit_copy(o); /* outfile__free() removes what was copied */
+	if (chmod(o->tmp, outfile_final_mode(o)) != 0)
 		return outfile_cannot_write(o->tmp, -errno);
-	err = o->dir ? commit_numbered(o) : commit_named(o);
+	err = o->dir ? outfile_commit_numbered(o) : outfile_commit_named(o);
 	if (!err) {
 		free(o->tmp);
 		o->tmp = NULL;

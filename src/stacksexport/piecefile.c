@@ -14,7 +14,7 @@ struct piecefile {
 	int err;
 };
 
-static void write_pieces(struct piecefile *f)
+static void piecefile_write_pieces(struct piecefile *f)
 {
 	if (buf__err(&f->out))
 		f->err = -ENOMEM;
@@ -56,14 +56,14 @@ struct buf *piecefile__out(struct piecefile *f)
 void piecefile__flush(struct piecefile *f)
 {
 	if (f->out.sz >= PIECEFILE_PIECE_SZ)
-		write_pieces(f);
+		piecefile_write_pieces(f);
 }
 
 int piecefile__close(struct piecefile *f)
 {
 	int err;
 
-	write_pieces(f);
+	piecefile_write_pieces(f);
 	errno = 0;
 	if (gzclose(f->gz) != Z_OK && !f->err)
 		f->err = errno ? -errno : -EIO;

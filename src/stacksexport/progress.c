@@ -104,7 +104,7 @@ static size_t progress_file_count(const struct recfiles *files)
 	return cnt;
 }
 
-static double files_megabytes(const struct recfiles *files)
+static double progress_files_megabytes(const struct recfiles *files)
 {
 	double bytes = 0;
 
@@ -128,7 +128,8 @@ static void progress_name(const struct recfiles *files)
 	buf__str(&label, " ");
 	snprintf(state.what, sizeof(state.what), "reading %.*s(%zu files, %.0f MB)",
 		 (int)utf8__prefix((const char *)label.data, label.sz, LABEL_CHARACTERS),
-		 (const char *)label.data, progress_file_count(files), files_megabytes(files));
+		 (const char *)label.data, progress_file_count(files),
+		 progress_files_megabytes(files));
 	buf__free(&label);
 }
 

@@ -183,7 +183,7 @@ static void query_wrap_copy(struct query *q, const char *statement)
 }
 
 /* COPY's result is the number of rows. */
-static int64_t copied_rows(duckdb_result *result)
+static int64_t query_copied_rows(duckdb_result *result)
 {
 	duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
 	int64_t cnt = 0;
@@ -197,7 +197,7 @@ static int64_t copied_rows(duckdb_result *result)
 	return cnt;
 }
 
-static struct printer *make_printer(const struct query *q)
+static struct printer *query_make_printer(const struct query *q)
 {
 	idx_t cnt = duckdb_prepared_statement_column_count(q->prepared);
 	bool *right = calloc(cnt ? cnt : 1, sizeof(*right));
@@ -262,7 +262,7 @@ static int query_print_table(struct query *q, const struct printer *p)
 /* Rows written, or -errno after reporting. */
 static int64_t query_table(struct query *q, duckdb_result *result)
 {
-	struct printer *p = make_printer(q);
+	struct printer *p = query_make_printer(q);
 	int64_t cnt = p ? query_add_rows(p, result) : -ENOMEM;
 	int err;
 
@@ -275,7 +275,7 @@ static int64_t query_table(struct query *q, duckdb_result *result)
 	return err ? err : cnt;
 }
 
-static int run_wrapped(struct query *q, const char *statement)
+static int query_run_wrapped(struct query *q, const char *statement)
 {
 	duckdb_result result = { 0 };
 	int64_t cnt = -1, lost;
@@ -290,7 +290,7 @@ static int run_wrapped(struct query *q, const char *statement)
 	if (!err)
 		err = db__run(&q->request.db, (const char *)q->sql.data, &result);
 	if (!err)
-		cnt = q->format->copy ? copied_rows(&result) : query_table(q, &result);
+		cnt = q->format->copy ? query_copied_rows(&result) : query_table(q, &result);
 	duckdb_destroy_result(&result);
 	if (cnt == 0)
 		return request__empty(&q->request);
@@ -310,11 +310,11 @@ static int query_run_last(struct query *q, const char *statement)
 	if (db__prepare_rows(&q->request.db, statement, &q->prepared) != 0)
 		return STATUS_FAILED;
 	status = query_find_order(q);
-	return status == STATUS_OK ? run_wrapped(q, statement) : status;
+	return status == STATUS_OK ? query_run_wrapped(q, statement) : status;
 }
 
 /* From now on SQL can neither write, nor read other files than those of the recording. */
-static int restrict_to_reading(struct query *q, const struct statements *st)
+static int query_restrict_to_reading(struct query *q, const struct statements *st)
 {
 	if (st->cnt != 1) {
 		log__error("--read-only takes one statement, not %zu", st->cnt);
@@ -330,7 +330,7 @@ static int query_run_text(struct query *q, const char *text)
 	int status = request__parse(&q->request, o->file ? o->file : "the query", text, &st);
 
 	if (status == STATUS_OK && o->read_only)
-		status = restrict_to_reading(q, &st);
+		status = query_restrict_to_reading(q, &st);
 	if (status == STATUS_OK && db__run_but_last(&q->request.db, &st) != 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)

@@ -21,7 +21,7 @@
 #include "base/utf8.h"
 #include "stacksexport/duck/dbopen.h"
 
-static int read_binary(struct request *r)
+static int request_read_binary(struct request *r)
 {
 	const char *path = r->options->binary;
 	int err = path ? binary__build_id(path, r->build_id) : 0;
@@ -38,7 +38,7 @@ static int read_binary(struct request *r)
 }
 
 /* The kernel keeps 15 bytes of a name, so no longer one is in any recording. */
-static void read_comm(struct request *r)
+static void request_read_comm(struct request *r)
 {
 	const char *comm = r->options->comm;
 
@@ -50,7 +50,7 @@ static void read_comm(struct request *r)
 			  sizeof(r->comm) - 1, r->comm);
 }
 
-static int open_binaries(struct request *r)
+static int request_open_binaries(struct request *r)
 {
 	struct function_places *places;
 	struct function_numbers *numbers;
@@ -83,18 +83,18 @@ int request__open(struct request *r, const struct export_options *options)
 	*r = (struct request){ .options = options };
 	if (status != STATUS_OK)
 		return status;
-	if (read_binary(r) != STATUS_OK ||
+	if (request_read_binary(r) != STATUS_OK ||
 	    recfiles__find(&r->files, options->recordings, options->recording_cnt) != 0)
 		return STATUS_FAILED;
 	progress__begin(&r->files);
 	r->files.grow = options->follows && recfiles__is_written(r->files.label);
-	if (db__open(&r->db, &r->files) != 0 || open_binaries(r) != 0)
+	if (db__open(&r->db, &r->files) != 0 || request_open_binaries(r) != 0)
 		return STATUS_FAILED;
 	if (!options->interpreter && db__hide_interpreter(&r->db) != 0)
 		return STATUS_FAILED;
 	if (!options->recording_cnt)
 		newest__report(&r->files);
-	read_comm(r);
+	request_read_comm(r);
 	r->db.values[PARAM_COMMAND] = options->comm ? r->comm : NULL;
 	r->db.values[PARAM_BUILDID] = options->binary ? r->build_id : NULL;
 	if (selection__read_extent(&r->db, options, &r->extent) != 0 ||
@@ -203,7 +203,7 @@ static void request_take_kind(const char *s, size_t sz, void *arg)
 	*(uint64_t *)arg |= sources__kind(s, sz);
 }
 
-static void take_sources(const char *s, size_t sz, void *arg)
+static void request_take_sources(const char *s, size_t sz, void *arg)
 {
 	*(uint64_t *)arg |= sources__of_list(s, sz);
 }
@@ -215,7 +215,7 @@ static struct recorded request_recorded(struct request *r)
 	if (!r->reads)
 		return have;
 	request__each_text(r, "sql/kinds.sql", request_take_kind, &have.happened);
-	request__each_text(r, "sql/sources.sql", take_sources, &have.asked);
+	request__each_text(r, "sql/sources.sql", request_take_sources, &have.asked);
 	have.asked |= have.happened;
 	return have;
 }
@@ -236,7 +236,7 @@ static void request_append_text(const char *s, size_t sz, void *arg)
 }
 
 /* Prints `what`, which is empty or names what is missing, and the commands of the recording. */
-static void say_commands(struct request *r, const char *what)
+static void request_say_commands(struct request *r, const char *what)
 {
 	struct buf commands = { 0 };
 
@@ -249,7 +249,7 @@ static void say_commands(struct request *r, const char *what)
 }
 
 /* No event is in the selection. */
-static void say_unselected(struct request *r)
+static void request_say_unselected(struct request *r)
 {
 	int64_t start_ns = 0, end_ns = 0, *const fields[] = { &start_ns, &end_ns };
 	struct buf selection = { 0 };
@@ -277,19 +277,19 @@ static bool request_say_unknown(struct request *r)
 	    db__read_integers(&r->db, "sql/named.sql", fields, 3) != 0)
 		return false;
 	if (o->comm && !of_command)
-		say_commands(r, "there is no such command; ");
+		request_say_commands(r, "there is no such command; ");
 	else if (o->binary && !of_program)
 		log__error("the result is empty: no process in %s ran %s (build ID %s)",
 			   r->files.label, o->binary, r->build_id);
 	else if (!of_selection && (o->given & OPTIONS_SELECTION))
-		say_unselected(r);
+		request_say_unselected(r);
 	else
 		return false;
 	return true;
 }
 
 /* What the query reads was recorded, and did not happen. */
-static bool say_quiet(const struct request *r, const struct recorded *have)
+static bool request_say_quiet(const struct request *r, const struct recorded *have)
 {
 	struct buf kinds = { 0 };
 
@@ -307,17 +307,17 @@ static void request_say_why(struct request *r, const struct recorded *have)
 {
 	const struct export_options *o = r->options;
 
-	if (request_say_unknown(r) || say_quiet(r, have))
+	if (request_say_unknown(r) || request_say_quiet(r, have))
 		return;
 	if (o->comm || o->binary)
 		log__error("the result is empty: %s is in %s, but none of its rows match the query",
 			   o->comm ? o->comm : o->binary, r->files.label);
 	else
-		say_commands(r, "");
+		request_say_commands(r, "");
 }
 
 /* What the query reads and the recording does not have; empty, or with its NUL. */
-static struct buf find_missing(const struct request *r, const struct recorded *have)
+static struct buf request_find_missing(const struct request *r, const struct recorded *have)
 {
 	struct buf missing = { 0 };
 
@@ -330,7 +330,7 @@ static struct buf find_missing(const struct request *r, const struct recorded *h
 void request__partly(struct request *r)
 {
 	const struct recorded have = request_recorded(r);
-	struct buf missing = find_missing(r, &have);
+	struct buf missing = request_find_missing(r, &have);
 
 	if (missing.sz)
 		log__warn("%s lacks some of what the query reads: %s", r->files.label,
@@ -341,7 +341,7 @@ void request__partly(struct request *r)
 int request__empty(struct request *r)
 {
 	const struct recorded have = request_recorded(r);
-	struct buf missing = find_missing(r, &have);
+	struct buf missing = request_find_missing(r, &have);
 
 	if (missing.sz) {
 		log__error("the result is empty; the query reads events that %s lacks; record them "

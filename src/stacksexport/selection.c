@@ -108,7 +108,7 @@ int selection__read_extent(struct db *db, const struct export_options *o,
 	return selection_needs_extent(o) ? db__read_integers(db, "sql/extent.sql", fields, 2) : 0;
 }
 
-static int set_extent(struct db *db, const struct selection_extent *extent)
+static int selection_set_extent(struct db *db, const struct selection_extent *extent)
 {
 	int err = db__set_variable(db, "recording_begins", duckdb_create_int64(extent->start_ns));
 
@@ -119,7 +119,7 @@ static int set_extent(struct db *db, const struct selection_extent *extent)
 int selection__set(struct db *db, const struct export_options *o,
 		   const struct selection_extent *extent)
 {
-	int err = selection_needs_extent(o) ? set_extent(db, extent) : 0;
+	int err = selection_needs_extent(o) ? selection_set_extent(db, extent) : 0;
 
 	for (size_t i = 0; i < ROW_CNT && !err; i++) {
 		const char *text = row__text(&rows[i], o);

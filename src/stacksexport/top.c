@@ -45,7 +45,7 @@ static int top_print_table(struct top *top, const char *title, const char *path)
 }
 
 /* "no_cfi 19, truncated 5" */
-static int print_counts(struct top *top, const char *path)
+static int top_print_counts(struct top *top, const char *path)
 {
 	duckdb_result result;
 	duckdb_data_chunk chunk;
@@ -111,12 +111,12 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 			f[FACT_STACKS], top_percent(f[FACT_AT_ROOT], f[FACT_STACKS]));
 	if (f[FACT_STACKS] > f[FACT_AT_ROOT]) {
 		fputs("; the others: ", top->out);
-		err = print_counts(top, "sql/top/unwinds.sql");
+		err = top_print_counts(top, "sql/top/unwinds.sql");
 	}
 	fprintf(top->out, "%sLost events: %" PRId64, f[FACT_STACKS] ? "\n" : "", f[FACT_LOST]);
 	if (!err && f[FACT_LOST]) {
 		fputs(" (", top->out);
-		err = print_counts(top, "sql/top/lost.sql");
+		err = top_print_counts(top, "sql/top/lost.sql");
 		fputs(")", top->out);
 		if (!err)
 			err = loss_share__of(&top->request.db,
@@ -128,7 +128,7 @@ static int print_facts(struct top *top, const int64_t f[FACT_CNT])
 }
 
 /* What the tables of off-CPU time leave out: one line, or with --waiting a table. */
-static int print_idle(struct top *top)
+static int top_print_idle(struct top *top)
 {
 	bool opened = top->request.options->waiting;
 	int64_t idle_ns = 0, kernel_ns = 0, *const fields[] = { &idle_ns, &kernel_ns };
@@ -147,7 +147,7 @@ static int print_idle(struct top *top)
 	return err;
 }
 
-static void print_none(struct top *top, const char *time, const char *kind)
+static void top_print_none(struct top *top, const char *time, const char *kind)
 {
 	unsigned selects = OPTION_COMM | OPTION_BINARY | OPTIONS_SELECTION;
 
@@ -156,7 +156,7 @@ static void print_none(struct top *top, const char *time, const char *kind)
 		kind);
 }
 
-static void append_advice(const char *s, size_t sz, void *lines)
+static void top_append_advice(const char *s, size_t sz, void *lines)
 {
 	struct buf *out = lines;
 
@@ -166,10 +166,11 @@ static void append_advice(const char *s, size_t sz, void *lines)
 }
 
 /* What to do about stacks that end early and functions without names. */
-static int print_advice(struct top *top)
+static int top_print_advice(struct top *top)
 {
 	struct buf lines = { 0 };
-	int err = request__each_text(&top->request, "sql/top/advice.sql", append_advice, &lines);
+	int err =
+		request__each_text(&top->request, "sql/top/advice.sql", top_append_advice, &lines);
 
 	if (!err)
 		err = buf__err(&lines) ? -ENOMEM : 0;
@@ -202,13 +203,13 @@ static int top_print_all(struct top *top, bool has_cpu, bool has_offcpu)
 		err = top_print_table(top, "OFF-CPU TIME BY STATE (how threads left the CPU)",
 				      "sql/top/states.sql");
 	if (!err && has_offcpu)
-		err = print_idle(top);
+		err = top_print_idle(top);
 	if (!err && !has_cpu)
-		print_none(top, "CPU", "profile");
+		top_print_none(top, "CPU", "profile");
 	if (!err && !has_offcpu)
-		print_none(top, "off-CPU", "switch");
+		top_print_none(top, "off-CPU", "switch");
 	if (!err)
-		err = print_advice(top);
+		err = top_print_advice(top);
 	return err;
 }
 

@@ -33,17 +33,17 @@ struct top_table {
 	struct printer *printer;
 };
 
-static bool ends_with(const char *s, const char *end)
+static bool toptable_ends_with(const char *s, const char *end)
 {
 	size_t sz = strlen(s), end_sz = strlen(end);
 
 	return sz >= end_sz && strcmp(s + sz - end_sz, end) == 0;
 }
 
-static const struct top_unit *unit_of(const char *column)
+static const struct top_unit *toptable_unit_of(const char *column)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (ends_with(column, units[i].end))
+		if (toptable_ends_with(column, units[i].end))
 			return &units[i];
 	return NULL;
 }
@@ -58,7 +58,7 @@ static int table__init(struct top_table *t, const struct top_table_options *o,
 		const char *name = duckdb_column_name(result, i);
 
 		t->number[i] = duckdb_column_type(result, i) != DUCKDB_TYPE_VARCHAR;
-		t->unit[i] = unit_of(name);
+		t->unit[i] = toptable_unit_of(name);
 		t->adds_up[i] = t->number[i] && strncmp(name, "total", strlen("total")) != 0 &&
 				(!t->unit[i] || t->unit[i]->adds_up);
 	}
@@ -91,7 +91,7 @@ static int toptable_decimals(const struct top_table *t, idx_t column, duckdb_typ
 }
 
 /* Whether a time of the row is not 0 when it is printed; what is not shown is in the sums. */
-static bool has_something(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
+static bool toptable_has_something(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
 {
 	bool found = false;
 
@@ -147,7 +147,7 @@ static void table__rows(struct top_table *t, duckdb_result *result, size_t row_m
 	while ((chunk = duckdb_fetch_chunk(*result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
 			table__row(t, chunk, row,
-				   t->shown_cnt < row_max && has_something(t, chunk, row));
+				   t->shown_cnt < row_max && toptable_has_something(t, chunk, row));
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	if (t->row_cnt > t->shown_cnt) {

@@ -133,7 +133,7 @@ static size_t chainjoin_put_place(uint64_t *to, const struct item_sample *s)
 	return 2;
 }
 
-static size_t put_chain(uint64_t *to, const struct item_chain *c)
+static size_t chainjoin_put_chain(uint64_t *to, const struct item_chain *c)
 {
 	size_t marker = c->cnt && c->entries[0] == CONTEXT_USER ? 0 : 1;
 
@@ -158,7 +158,7 @@ static void chainjoin_hand_out(struct chain_join *d, struct chainjoin_held *h,
 
 	memcpy(d->chain, h->kernel, s->chain_cnt * sizeof(*d->chain));
 	s->chain = d->chain;
-	s->chain_cnt += user ? put_chain(end, user) : chainjoin_put_place(end, s);
+	s->chain_cnt += user ? chainjoin_put_chain(end, user) : chainjoin_put_place(end, s);
 	if (d->options.at_once)
 		d->options.take(d->options.arg, &h->item);
 	else
@@ -167,7 +167,7 @@ static void chainjoin_hand_out(struct chain_join *d, struct chainjoin_held *h,
 }
 
 /* Attaches the collected samples to the record. If out of memory, they are lost. */
-static void put_into(struct chain_join *d, struct queued *q)
+static void chainjoin_put_into(struct chain_join *d, struct queued *q)
 {
 	size_t cnt = d->out.err ? 0 : d->out.sz / sizeof(uint64_t);
 	uint64_t *to = cnt ? queue__chain(d->options.queue, q, cnt) : NULL;
@@ -194,7 +194,7 @@ bool chain_join__hold(struct chain_join *d, const struct item *item, struct queu
 	if (h)
 		h->cookie = s->chain[marker + 1];
 	q->held = h != NULL;
-	put_into(d, q);
+	chainjoin_put_into(d, q);
 	return h != NULL;
 }
 
@@ -207,7 +207,7 @@ void chain_join__join(struct chain_join *d, const struct item *item, struct queu
 		chainjoin_hand_out(d, h, h->cookie == item->chain.cookie ? &item->chain : NULL);
 	}
 	q->held = true;
-	put_into(d, q);
+	chainjoin_put_into(d, q);
 }
 
 void chain_join__emit(struct chain_join *d, const struct queued *q)

@@ -46,8 +46,8 @@ struct filter {
 /* ---- records, in time order ---- */
 
 /* Stores the call chain of a sample: kernel part, marker, user part. */
-static void keep_chain(struct filter *f, struct queued *q, const struct item_sample *s,
-		       const struct trace *t)
+static void filter_keep_chain(struct filter *f, struct queued *q, const struct item_sample *s,
+			      const struct trace *t)
 {
 	size_t kernel = s->chain_cnt, cnt = t ? t->cnt : 0;
 	size_t alone = kernel == 0 && s->kernel && s->ip ? 2 : 0;
@@ -72,7 +72,7 @@ static void keep_chain(struct filter *f, struct queued *q, const struct item_sam
 
 /* Creates the profile at the first use, when the reader knows the event type of the samples.
  * Returns NULL if out of memory. */
-static struct profile *profile_of(struct filter *f)
+static struct profile *filter_profile_of(struct filter *f)
 {
 	struct profile_options o = { f->live, f->reader->clock, unwinding__jit(f->unwinding),
 				     unwinding__workers(f->unwinding) };
@@ -82,38 +82,38 @@ static struct profile *profile_of(struct filter *f)
 	return f->profile;
 }
 
-static void add_to_profile(struct filter *f, const struct item *item)
+static void filter_add_to_profile(struct filter *f, const struct item *item)
 {
 	struct profile_sample sample = { item, item_sample__kernel_cnt(&item->sample), NULL };
 
-	if (!profile_of(f))
+	if (!filter_profile_of(f))
 		return;
 	sample.user = unwinding__look_up(f->unwinding, item, sample.kernel_cnt);
 	profile__add(f->profile, &sample);
 }
 
 /* Handles a sample without a copied stack. Its chain is recorded, deferred or absent. */
-static void take_as_it_is(struct filter *f, const struct item *item, struct queued *q)
+static void filter_take_as_it_is(struct filter *f, const struct item *item, struct queued *q)
 {
 	tally__other(f->tally);
 	if (f->chain_join && chain_join__hold(f->chain_join, item, q))
 		return;
 	if (f->options->pprof)
-		add_to_profile(f, item);
+		filter_add_to_profile(f, item);
 }
 
 /* Handles a deferred sample when its chain has arrived or is lost. */
-static void take_deferred(void *arg, const struct item *item)
+static void filter_take_deferred(void *arg, const struct item *item)
 {
 	struct filter *f = arg;
 
 	if (f->options->pprof)
-		add_to_profile(f, item);
+		filter_add_to_profile(f, item);
 	else
 		stream_writer__unwound(f->writer, f->reader, NULL, item);
 }
 
-static void take_unwound(void *arg, size_t nth, const struct trace *t)
+static void filter_take_unwound(void *arg, size_t nth, const struct trace *t)
 {
 	struct filter *f = arg;
 	const struct item *item = &f->samples[nth];
@@ -128,8 +128,8 @@ static void take_unwound(void *arg, size_t nth, const struct trace *t)
 	else
 		tally__other(f->tally);
 	if (!f->options->pprof)
-		keep_chain(f, q, &item->sample, t);
-	else if (profile_of(f))
+		filter_keep_chain(f, q, &item->sample, t);
+	else if (filter_profile_of(f))
 		profile__add(f->profile,
 			     &(struct profile_sample){ item, item->sample.chain_cnt, t });
 }
@@ -142,7 +142,7 @@ static void filter_settle(void *arg)
 
 	f->sample_cnt = f->kernel_cnt = 0;
 	if (cnt)
-		unwinding__walk(f->unwinding, f->samples, cnt, take_unwound, f);
+		unwinding__walk(f->unwinding, f->samples, cnt, filter_take_unwound, f);
 	else
 		input__check(f->in);
 }
@@ -162,12 +162,12 @@ static void filter_add_sample(struct filter *f, struct item_sample *s, struct qu
 		filter_settle(f);
 }
 
-static void note_kernel(struct filter *f, const struct record *r)
+static void filter_note_kernel(struct filter *f, const struct record *r)
 {
 	static const char kernel[] = "[kernel.kallsyms]";
 
 	if (f->options->pprof && r->type == RECORD_MMAP && r->tgid == UINT32_MAX &&
-	    strncmp(r->mmap.path, kernel, strlen(kernel)) == 0 && profile_of(f))
+	    strncmp(r->mmap.path, kernel, strlen(kernel)) == 0 && filter_profile_of(f))
 		profile__kernel_text(f->profile, r->mmap.pgoff);
 }
 
@@ -187,7 +187,7 @@ static void filter_apply(struct filter *f, const struct item *item)
 	if (item->kind != ITEM_PROCESS)
 		return;
 	filter_note_names(f->tally, &item->record);
-	note_kernel(f, &item->record);
+	filter_note_kernel(f, &item->record);
 }
 
 static void filter_work(void *arg, struct queued *q)
@@ -201,7 +201,7 @@ static void filter_work(void *arg, struct queued *q)
 	else if (item->kind == ITEM_SAMPLE && item->sample.has_stack)
 		filter_add_sample(f, &item->sample, q);
 	else if (item->kind == ITEM_SAMPLE)
-		take_as_it_is(f, item, q);
+		filter_take_as_it_is(f, item, q);
 	else if (item->kind == ITEM_CHAIN && f->chain_join)
 		chain_join__join(f->chain_join, item, q);
 }
@@ -296,7 +296,7 @@ static void filter_pace(struct filter *f, bool round)
 
 static int filter_write_profile(struct filter *f)
 {
-	int err = profile_of(f) ? profile__write(f->profile, f->files->out) : -ENOMEM;
+	int err = filter_profile_of(f) ? profile__write(f->profile, f->files->out) : -ENOMEM;
 
 	if (!err)
 		return STATUS_OK;
@@ -344,7 +344,7 @@ static int filter_copy(struct filter *f)
 
 /* ---- the whole run ---- */
 
-static enum format find_format(struct filter *f)
+static enum format filter_find_format(struct filter *f)
 {
 	enum format format = f->options->format;
 
@@ -358,7 +358,7 @@ static enum format find_format(struct filter *f)
 	return format;
 }
 
-static bool open_reader(struct filter *f, enum format format)
+static bool filter_open_reader(struct filter *f, enum format format)
 {
 	f->reader = stream_reader__new(format, f->in);
 	if (!f->reader)
@@ -368,9 +368,9 @@ static bool open_reader(struct filter *f, enum format format)
 
 /* Creates the chain join if the output needs it. If the format stays the same, samples and chains
  * pass unchanged, and its readers join them. Returns false if out of memory. */
-static bool open_deferred(struct filter *f)
+static bool filter_open_deferred(struct filter *f)
 {
-	struct chain_join_options o = { f->queue, f->options->pprof, take_deferred, f };
+	struct chain_join_options o = { f->queue, f->options->pprof, filter_take_deferred, f };
 
 	if (!f->options->pprof && f->writer->format == f->reader->format)
 		return true;
@@ -378,7 +378,7 @@ static bool open_deferred(struct filter *f)
 	return f->chain_join != NULL;
 }
 
-static bool open_writer(struct filter *f)
+static bool filter_open_writer(struct filter *f)
 {
 	enum format target = f->options->target;
 	struct stream_writer_options options = { target ? target : f->reader->format, f->reader,
@@ -390,7 +390,7 @@ static bool open_writer(struct filter *f)
 		return false;
 	f->writer = stream_writer__new(&options);
 	f->queue = queue__new(&handlers);
-	if (f->writer && f->queue && open_deferred(f))
+	if (f->writer && f->queue && filter_open_deferred(f))
 		return true;
 	log__error("out of memory");
 	return false;
@@ -398,7 +398,7 @@ static bool open_writer(struct filter *f)
 
 /* Truncates the output file once the input is known to be valid. A pipe cannot be truncated
  * (EINVAL). Returns false on error (already logged). */
-static bool empty_output(struct filter *f)
+static bool filter_empty_output(struct filter *f)
 {
 	if (!f->options->output || ftruncate(f->files->out, 0) == 0 || errno == EINVAL)
 		return true;
@@ -408,14 +408,14 @@ static bool empty_output(struct filter *f)
 
 static int filter_run(struct filter *f)
 {
-	enum format format = find_format(f);
+	enum format format = filter_find_format(f);
 	int status = STATUS_FAILED;
 
 	if (format == FORMAT_UNKNOWN)
 		return STATUS_FAILED;
 	if (f->options->mode == MODE_PASSTHRU)
-		status = empty_output(f) ? filter_copy(f) : STATUS_FAILED;
-	else if (open_reader(f, format) && open_writer(f) && empty_output(f))
+		status = filter_empty_output(f) ? filter_copy(f) : STATUS_FAILED;
+	else if (filter_open_reader(f, format) && filter_open_writer(f) && filter_empty_output(f))
 		status = filter_convert(f);
 	output__flush(f->out);
 	return status;

@@ -13,22 +13,22 @@
 static volatile int interrupts;
 
 /* Only counts: the program that writes the input gets the signal too, and ends the stream. */
-static void on_interrupt(int sig)
+static void main_on_interrupt(int sig)
 {
 	(void)sig;
 	interrupts++;
 }
 
-static void set_signals(void)
+static void main_set_signals(void)
 {
-	struct sigaction interrupt = { .sa_handler = on_interrupt };
+	struct sigaction interrupt = { .sa_handler = main_on_interrupt };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-static int open_input(const char *path)
+static int main_open_input(const char *path)
 {
 	int fd;
 
@@ -99,8 +99,8 @@ int main(int argc, char **argv)
 	filter_options__parse(&options, argc, argv);
 	if (options.verbosity > 1)
 		log__init("stacktrace", LOG_DEBUG);
-	set_signals();
-	files.in = open_input(options.input);
+	main_set_signals();
+	files.in = main_open_input(options.input);
 	files.out = files.in < 0 ? -1 : main_open_output(options.output, files.in);
 	if (files.in < 0 || files.out < 0)
 		return STATUS_FAILED;

@@ -85,7 +85,7 @@ static struct outcomes_row *outcomes_row_of(struct tally *t, uint32_t tgid)
 }
 
 /* Copies a name and replaces control characters, which a terminal would interpret. */
-static void copy_printable(char *to, size_t sz, const char *name)
+static void outcomes_copy_printable(char *to, size_t sz, const char *name)
 {
 	snprintf(to, sz, "%s", name);
 	for (; *to; to++)
@@ -98,7 +98,7 @@ void tally__name(struct tally *t, uint32_t tgid, const char *comm)
 	struct outcomes_row *r = t->has_rows ? outcomes_row_of(t, tgid) : &t->others;
 
 	if (r != &t->others)
-		copy_printable(r->comm, sizeof(r->comm), comm);
+		outcomes_copy_printable(r->comm, sizeof(r->comm), comm);
 }
 
 void tally__inherit(struct tally *t, uint32_t tgid, uint32_t parent)
@@ -117,18 +117,18 @@ static const uint8_t doubts[FRAME_SOURCE_CNT] = {
 	[FRAME_BY_RETURN_ADDRESS] = 6, [FRAME_BY_STITCH] = 7,
 };
 
-static enum frame_source more_doubtful(enum frame_source a, enum frame_source b)
+static enum frame_source outcomes_more_doubtful(enum frame_source a, enum frame_source b)
 {
 	return doubts[b] > doubts[a] ? b : a;
 }
 
 /* Returns the least reliable source among the frames. */
-static enum frame_source worst_of(const struct trace *t)
+static enum frame_source outcomes_worst_of(const struct trace *t)
 {
 	enum frame_source worst = t->cnt > 1 ? FRAME_BY_CFI : FRAME_BY_SAMPLE;
 
 	for (size_t i = 1; i < t->cnt; i++)
-		worst = more_doubtful(worst, t->frames[i].source);
+		worst = outcomes_more_doubtful(worst, t->frames[i].source);
 	return worst;
 }
 
@@ -136,8 +136,8 @@ static void outcomes_add_to_row(struct outcomes_row *r, const struct trace *trac
 {
 	r->samples++;
 	r->lost += lost;
-	r->last = worst_of(trace);
-	r->worst = more_doubtful(r->worst, r->last);
+	r->last = outcomes_worst_of(trace);
+	r->worst = outcomes_more_doubtful(r->worst, r->last);
 	if (trace->cnt > r->frames_max)
 		r->frames_max = trace->cnt;
 }
@@ -152,7 +152,7 @@ static const struct mapping *outcomes_file_wanted(const struct trace *t)
 
 /* Returns the first mapping on the stack with the path of another file, or NULL. It need not be the
  * last frame, because frame pointers may lead out of it. */
-static const struct mapping *misnamed_file(const struct trace *t)
+static const struct mapping *outcomes_misnamed_file(const struct trace *t)
 {
 	for (size_t i = 0; i < t->cnt; i++)
 		if (t->frames[i].map && t->frames[i].map->misnamed)
@@ -163,13 +163,13 @@ static const struct mapping *misnamed_file(const struct trace *t)
 /* Counts a stack that does not reach the root because of a missing or misnamed file. */
 static void outcomes_add_wanted(struct tally_sums *s, const struct trace *t)
 {
-	const struct mapping *misnamed = misnamed_file(t);
+	const struct mapping *misnamed = outcomes_misnamed_file(t);
 	const struct mapping *wanted = misnamed ? NULL : outcomes_file_wanted(t);
 
 	if (misnamed && s->misnamed++ == 0)
-		copy_printable(s->misnamed_file, sizeof(s->misnamed_file), misnamed->path);
+		outcomes_copy_printable(s->misnamed_file, sizeof(s->misnamed_file), misnamed->path);
 	if (wanted && s->fileless++ == 0)
-		copy_printable(s->file, sizeof(s->file), wanted->path);
+		outcomes_copy_printable(s->file, sizeof(s->file), wanted->path);
 }
 
 void tally__add(struct tally *t, uint32_t tgid, const struct trace *trace)

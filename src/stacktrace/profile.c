@@ -77,7 +77,7 @@ static struct frame_text profile_text(const char *s)
 
 /* ---- frames ---- */
 
-static void add_kernel_frame(struct profile *p, uint64_t place)
+static void profile_add_kernel_frame(struct profile *p, uint64_t place)
 {
 	struct named_frame f = { .module = profile_text("[kernel]"), .offset = place };
 	struct symbol s;
@@ -93,15 +93,15 @@ static void add_kernel_frame(struct profile *p, uint64_t place)
 
 /* Adds the kernel frames. The first is the sampled address. The others are return addresses, so 1
  * is subtracted. */
-static void add_kernel_frames(struct profile *p, const struct item_sample *s, size_t cnt)
+static void profile_add_kernel_frames(struct profile *p, const struct item_sample *s, size_t cnt)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < cnt; i++)
 		if (s->chain[i] < CONTEXT_MAX)
-			add_kernel_frame(p, s->chain[i] - (found++ > 0));
+			profile_add_kernel_frame(p, s->chain[i] - (found++ > 0));
 	if (!found && s->kernel && s->ip)
-		add_kernel_frame(p, s->ip);
+		profile_add_kernel_frame(p, s->ip);
 }
 
 /* Names a frame by the symbols of its file. Returns false if the file could not be opened. */
@@ -123,8 +123,8 @@ static bool profile_name_by_file(const struct profile *p, const struct frame *f,
 	return true;
 }
 
-static void name_by_process(struct profile *p, const struct frame *f, const struct item *i,
-			    struct named_frame *out)
+static void profile_name_by_process(struct profile *p, const struct frame *f, const struct item *i,
+				    struct named_frame *out)
 {
 	struct jit_place place = { i->record.tgid, frame__place(f), item__monotonic_ns(i) };
 	struct jit_symbol *s = &p->jit_symbol;
@@ -145,7 +145,7 @@ static void profile_hex(const struct build_id *id, char out[BUILD_ID_HEX_SZ])
 		snprintf(out + 2 * i, 3, "%02x", id->bytes[i]);
 }
 
-static void add_user_frame(struct profile *p, const struct frame *f, const struct item *i)
+static void profile_add_user_frame(struct profile *p, const struct frame *f, const struct item *i)
 {
 	struct named_frame out = { .module = profile_text("[unknown]"), .offset = frame__place(f) };
 	const struct mapping *m = f->map;
@@ -162,7 +162,7 @@ static void add_user_frame(struct profile *p, const struct frame *f, const struc
 			out.offset = out.file_offset;
 	}
 	if (m && !profile_name_by_file(p, f, &out))
-		name_by_process(p, f, i, &out);
+		profile_name_by_process(p, f, i, &out);
 	builder__frame(p->builder, &out);
 }
 
@@ -177,9 +177,9 @@ void profile__add(struct profile *p, const struct profile_sample *s)
 		p->first_ns = r->time_ns;
 	if (r->time_ns > p->last_ns)
 		p->last_ns = r->time_ns;
-	add_kernel_frames(p, &s->item->sample, s->kernel_cnt);
+	profile_add_kernel_frames(p, &s->item->sample, s->kernel_cnt);
 	for (size_t i = 0; s->user && i < s->user->cnt; i++)
-		add_user_frame(p, &s->user->frames[i], s->item);
+		profile_add_user_frame(p, &s->user->frames[i], s->item);
 	builder__sample(p->builder, values);
 }
 

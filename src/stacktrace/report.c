@@ -44,12 +44,12 @@ void report__free(struct report *r)
 	free(r);
 }
 
-static double converted_percent(const struct tally_sums *s)
+static double report_converted_percent(const struct tally_sums *s)
 {
 	return s->samples ? 100.0 * (double)s->to_root / (double)s->samples : 100;
 }
 
-static void print_json(FILE *f, const struct report_facts *facts)
+static void report_print_json(FILE *f, const struct report_facts *facts)
 {
 	const struct tally_sums *s = facts->sums;
 
@@ -59,7 +59,7 @@ static void print_json(FILE *f, const struct report_facts *facts)
 		"\"others\": %lu,\n"
 		"  \"pending_files\": %zu,\n  \"bytes_read\": %lu,\n  \"bytes_written\": %lu\n}\n",
 		(int)getpid(), facts->ended ? "true" : "false", s->samples, s->to_root, s->stitched,
-		s->lost, converted_percent(s), s->others, facts->pending, facts->read_sz,
+		s->lost, report_converted_percent(s), s->others, facts->pending, facts->read_sz,
 		facts->written_sz);
 }
 
@@ -71,7 +71,7 @@ static void report_write_file(struct report *r, const struct report_facts *facts
 	int err = f ? 0 : -errno;
 
 	if (f) {
-		print_json(f, facts);
+		report_print_json(f, facts);
 		err = fclose(f) ? -errno : replace__file(r->path, text, sz);
 	}
 	free(text);
@@ -94,7 +94,7 @@ static void report_show(const struct report_facts *facts)
 		snprintf(share, sizeof(share), " of %.1f", (double)facts->input_sz / (1024 * 1024));
 	fprintf(stderr, "\r\033[K%.1f%s MB read, %lu samples, %.1f %% to the root%s",
 		(double)facts->read_sz / (1024 * 1024), share, facts->sums->samples,
-		converted_percent(facts->sums), facts->pending ? ", waiting for files" : "");
+		report_converted_percent(facts->sums), facts->pending ? ", waiting for files" : "");
 }
 
 void report__tick(struct report *r, const struct report_facts *facts)

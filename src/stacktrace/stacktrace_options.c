@@ -101,7 +101,7 @@ static enum mode parse_mode(const char *arg, struct argp_state *state)
 	return MODE_CACHING;
 }
 
-static enum format parse_format(const char *arg, struct argp_state *state)
+static enum format stacktrace_options_parse_format(const char *arg, struct argp_state *state)
 {
 	enum format f = format__by_name(arg);
 
@@ -110,7 +110,8 @@ static enum format parse_format(const char *arg, struct argp_state *state)
 	return f;
 }
 
-static void parse_target(struct filter_options *o, const char *arg, struct argp_state *state)
+static void stacktrace_options_parse_target(struct filter_options *o, const char *arg,
+					    struct argp_state *state)
 {
 	o->pprof = strcmp(arg, "pprof") == 0;
 	o->target = format__by_name(arg);
@@ -118,12 +119,13 @@ static void parse_target(struct filter_options *o, const char *arg, struct argp_
 		argp_error(state, "--to: '%s' is not perf, sysprof or pprof", arg);
 }
 
-static const char *path_or_std(const char *arg)
+static const char *stacktrace_options_path_or_std(const char *arg)
 {
 	return strcmp(arg, "-") == 0 ? NULL : arg;
 }
 
-static void parse_latency(struct filter_options *o, const char *arg, struct argp_state *state)
+static void stacktrace_options_parse_latency(struct filter_options *o, const char *arg,
+					     struct argp_state *state)
 {
 	if (parse__duration(arg, &o->latency_ns) != 0 || o->latency_ns < 1000000 ||
 	    o->latency_ns > LATENCY_MAX_NS)
@@ -153,14 +155,14 @@ static error_t stacktrace_options_parse_one(int key, char *arg, struct argp_stat
 	struct filter_options *o = state->input;
 
 	switch (key) {
-	case 'i': o->input = path_or_std(arg); return 0;
-	case 'o': o->output = path_or_std(arg); return 0;
+	case 'i': o->input = stacktrace_options_path_or_std(arg); return 0;
+	case 'o': o->output = stacktrace_options_path_or_std(arg); return 0;
 	case 'm': o->mode = parse_mode(arg, state); return 0;
-	case 'f': o->format = parse_format(arg, state); return 0;
+	case 'f': o->format = stacktrace_options_parse_format(arg, state); return 0;
 	case 'v': o->verbosity = o->verbosity > 1 ? o->verbosity : 1; return 0;
-	case KEY_TO: parse_target(o, arg, state); return 0;
+	case KEY_TO: stacktrace_options_parse_target(o, arg, state); return 0;
 	case KEY_DEBUG: o->verbosity = 2; return 0;
-	case KEY_LATENCY: parse_latency(o, arg, state); return 0;
+	case KEY_LATENCY: stacktrace_options_parse_latency(o, arg, state); return 0;
 	case KEY_STATUS: o->status = arg; return 0;
 	case KEY_SYSROOT: o->sysroot = arg; return 0;
 	case KEY_DEBUGINFOD: o->debuginfod = true; return 0;
@@ -173,7 +175,7 @@ static error_t stacktrace_options_parse_one(int key, char *arg, struct argp_stat
 	return ARGP_ERR_UNKNOWN;
 }
 
-static int verbosity_of(const char *env)
+static int stacktrace_options_verbosity_of(const char *env)
 {
 	static const struct {
 		const char *name;
@@ -187,7 +189,7 @@ static int verbosity_of(const char *env)
 }
 
 /* Sets the target format from the suffix of the output's name. */
-static void guess_target(struct filter_options *o)
+static void stacktrace_options_guess_target(struct filter_options *o)
 {
 	static const struct {
 		const char *end;
@@ -216,9 +218,10 @@ void filter_options__parse(struct filter_options *o, int argc, char **argv)
 
 	*o = (struct filter_options){ .mode = MODE_CACHING,
 				      .latency_ns = LATENCY_NS,
-				      .verbosity = verbosity_of(getenv(VERBOSE_ENV)) };
+				      .verbosity = stacktrace_options_verbosity_of(
+					      getenv(VERBOSE_ENV)) };
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, o);
 	if (o->target == FORMAT_UNKNOWN && !o->pprof && o->mode != MODE_PASSTHRU)
-		guess_target(o);
+		stacktrace_options_guess_target(o);
 }

@@ -68,7 +68,7 @@ static void timeorder_merge(struct timeorder_entry *to, const struct timeorder_e
 }
 
 /* Merges each run with the next one. Returns the number of runs left. */
-static size_t merge_pairs(struct timeorder *o)
+static size_t timeorder_merge_pairs(struct timeorder *o)
 {
 	struct timeorder_entry *sorted = o->spare, *to = sorted;
 	size_t runs = 0;
@@ -89,7 +89,7 @@ static size_t merge_pairs(struct timeorder *o)
 const struct timeorder_entry *timeorder__first(struct timeorder *o)
 {
 	if (o->unsorted)
-		while (merge_pairs(o) > 1)
+		while (timeorder_merge_pairs(o) > 1)
 			;
 	o->unsorted = false;
 	return o->at < o->cnt ? &o->v[o->at] : NULL;

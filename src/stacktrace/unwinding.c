@@ -35,7 +35,7 @@ struct unwinding_slot {
 
 struct unwinding {
 	struct workers *workers; /* NULL: none */
-	struct finder *finder;	 /* NULL before open_finder() */
+	struct finder *finder;	 /* NULL before unwinding_open_finder() */
 	struct process_table *processes;
 	struct jobs *jobs;
 	struct walk_policy policy;
@@ -48,7 +48,7 @@ struct unwinding {
 	struct trace *traces;			/* one for each slot */
 };
 
-static bool open_finder(struct unwinding *u, const struct filter_options *o)
+static bool unwinding_open_finder(struct unwinding *u, const struct filter_options *o)
 {
 	struct finder_options options = { .sysroot = o->sysroot, .debuginfod = o->debuginfod };
 
@@ -78,7 +78,7 @@ static bool unwinding_has_more(void *arg, struct process *p, const struct trace 
 	return process_table__collect(u->processes);
 }
 
-static int open_policy(struct unwinding *u, const struct filter_options *o)
+static int unwinding_open_policy(struct unwinding *u, const struct filter_options *o)
 {
 	int err = walk_policy__open(&u->policy,
 				    &(struct walk_options){ .naive = o->mode == MODE_NAIVE,
@@ -112,7 +112,7 @@ static bool unwinding_open_parts(struct unwinding *u, const struct filter_option
 							.workers = u->workers });
 	if (u->jobs)
 		jobs__set_workers(u->jobs, u->workers);
-	return u->traces && u->processes && u->jobs && u->jit && open_policy(u, o) == 0;
+	return u->traces && u->processes && u->jobs && u->jit && unwinding_open_policy(u, o) == 0;
 }
 
 /* Root's rights are not needed to parse files. Other users have no more rights than their own. */
@@ -129,7 +129,7 @@ static const char *unwinding_parses_because(const struct filter_options *o)
 	return o->no_sandbox ? "--no-sandbox" : o->mode == MODE_NAIVE ? "--mode=naive" : NULL;
 }
 
-static bool open_workers(struct unwinding *u, const struct filter_options *o)
+static bool unwinding_open_workers(struct unwinding *u, const struct filter_options *o)
 {
 	const char *option = unwinding_parses_because(o);
 
@@ -152,7 +152,7 @@ struct unwinding *unwinding__new(const struct filter_options *o, bool live)
 		return log__error("out of memory"), NULL;
 	openfiles__raise();
 	u->live = live;
-	if (!open_workers(u, o) || !open_finder(u, o)) {
+	if (!unwinding_open_workers(u, o) || !unwinding_open_finder(u, o)) {
 		unwinding__free(u);
 		return NULL;
 	}
@@ -210,7 +210,8 @@ void unwinding__apply(struct unwinding *u, const struct item *item)
 
 /* ---- the walk ---- */
 
-static bool is_same_process(const struct unwinding_slot *a, const struct unwinding_slot *b)
+static bool unwinding_is_same_process(const struct unwinding_slot *a,
+				      const struct unwinding_slot *b)
 {
 	return a->process && a->item->record.tgid == b->item->record.tgid;
 }
@@ -226,7 +227,7 @@ static void unwinding_prepare(struct unwinding *u, struct unwinding_slot *s, str
 		return;
 	if (item_stack__sample(&sample->stack, &u->order, s->regs, &s->sample)) {
 		s->sample.time_ns = item__monotonic_ns(s->item);
-		s->process = s > u->slots && is_same_process(s - 1, s)
+		s->process = s > u->slots && unwinding_is_same_process(s - 1, s)
 				     ? s[-1].process
 				     : process_table__get(u->processes, s->item->record.tgid);
 		return;
@@ -248,7 +249,7 @@ static size_t unwinding_prepare_some(struct unwinding *u, const struct item *ite
 		struct unwinding_slot *s = &u->slots[n];
 
 		s->item = &items[n];
-		if (n > 0 && !is_same_process(s - 1, s) &&
+		if (n > 0 && !unwinding_is_same_process(s - 1, s) &&
 		    !process_table__find(u->processes, s->item->record.tgid))
 			break;
 		unwinding_prepare(u, s, &u->traces[n]);
@@ -256,7 +257,7 @@ static size_t unwinding_prepare_some(struct unwinding *u, const struct item *ite
 	return n;
 }
 
-static void walk_together(struct unwinding *u, size_t cnt)
+static void unwinding_walk_together(struct unwinding *u, size_t cnt)
 {
 	size_t jobs = 0;
 
@@ -295,7 +296,7 @@ void unwinding__walk(struct unwinding *u, const struct item *items, size_t cnt, 
 		bool again = false;
 
 		n = unwinding_prepare_some(u, items + from, cnt - from);
-		walk_together(u, n);
+		unwinding_walk_together(u, n);
 		for (size_t i = 0; i < n; i++) {
 			const struct trace *t = &u->traces[i];
 

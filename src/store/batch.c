@@ -92,7 +92,7 @@ static struct fields fields__of(const struct table *t, uint32_t off, const void 
 	return (struct fields){ (const char *)rows + off, t->row_sz, cnt };
 }
 
-static uint64_t any_wide(struct fields f)
+static uint64_t batch_any_wide(struct fields f)
 {
 	uint64_t any = 0, v;
 
@@ -103,7 +103,7 @@ static uint64_t any_wide(struct fields f)
 	return any;
 }
 
-static uint32_t any_narrow(struct fields f)
+static uint32_t batch_any_narrow(struct fields f)
 {
 	uint32_t any = 0, v;
 
@@ -124,7 +124,7 @@ static void batch_copy_fields(void *to, struct fields f, size_t width)
 			memcpy((uint32_t *)to + i, f.at + i * f.stride, 4);
 }
 
-static void copy_present(uint8_t *to, struct fields words, uint32_t bits)
+static void batch_copy_present(uint8_t *to, struct fields words, uint32_t bits)
 {
 	for (size_t i = 0; i < words.cnt; i++) {
 		uint32_t word;
@@ -144,9 +144,9 @@ static int batch_append_column(struct batch *b, size_t column, const void *rows,
 	size_t width = column__width(c);
 
 	if (!v->data) {
-		bool other = c->present	  ? (any_narrow(words) & c->present) != 0
-			     : width == 8 ? any_wide(values) != 0
-					  : any_narrow(values) != 0;
+		bool other = c->present	  ? (batch_any_narrow(words) & c->present) != 0
+			     : width == 8 ? batch_any_wide(values) != 0
+					  : batch_any_narrow(values) != 0;
 
 		if (!other)
 			return 0;
@@ -155,7 +155,7 @@ static int batch_append_column(struct batch *b, size_t column, const void *rows,
 	}
 	batch_copy_fields((char *)v->data + b->cnt * width, values, width);
 	if (v->present)
-		copy_present(v->present + b->cnt, words, c->present);
+		batch_copy_present(v->present + b->cnt, words, c->present);
 	return 0;
 }
 

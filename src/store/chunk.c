@@ -70,7 +70,7 @@ static int chunk_choose(struct chunk_writer *w, const struct leaf *l)
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-static void find_dict_bounds(struct page *p, const struct dict *d)
+static void chunk_find_dict_bounds(struct page *p, const struct dict *d)
 {
 	const uint32_t *idx = d->idx + p->value_from;
 	uint32_t min = d->cnt == 1 ? 0 : UINT32_MAX, max = 0;
@@ -83,14 +83,14 @@ static void find_dict_bounds(struct page *p, const struct dict *d)
 	p->max = d->keys[max];
 }
 
-static void find_bounds(struct page *p, const struct leaf *l, const struct dict *d)
+static void chunk_find_bounds(struct page *p, const struct leaf *l, const struct dict *d)
 {
 	const uint64_t *values = l->values + p->value_from;
 
 	if (!p->value_cnt)
 		return;
 	if (p->encoding == ENCODING_DICT) {
-		find_dict_bounds(p, d);
+		chunk_find_dict_bounds(p, d);
 		return;
 	}
 	p->min = p->max = values[0];
@@ -102,7 +102,7 @@ static void find_bounds(struct page *p, const struct leaf *l, const struct dict 
 	}
 }
 
-static struct page *next_page(struct chunk_pages *p)
+static struct page *chunk_next_page(struct chunk_pages *p)
 {
 	struct page *v = array__room(p->v, p->cnt, &p->cap, sizeof(*v));
 
@@ -117,14 +117,14 @@ static int chunk_put_data(struct chunk_writer *w, const struct leaf *l, enum enc
 	struct page at = { .encoding = encoding };
 
 	for (w->written.cnt = 0; at.from < l->level_cnt; w->written.cnt++) {
-		struct page *p = next_page(&w->written);
+		struct page *p = chunk_next_page(&w->written);
 		int err;
 
 		if (!p)
 			return -ENOMEM;
 		page__cut(&at, l);
 		*p = at;
-		find_bounds(p, l, &w->dict);
+		chunk_find_bounds(p, l, &w->dict);
 		err = page_writer__data(&w->pages, p, l, &w->dict);
 		if (err)
 			return err;

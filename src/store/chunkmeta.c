@@ -36,7 +36,8 @@ static const struct page *chunkmeta_extreme(const struct chunk_pages *pages, con
 	return best;
 }
 
-static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_pages *pages)
+static void chunkmeta_put_statistics(struct thrift *t, const struct leaf *l,
+				     struct chunk_pages *pages)
 {
 	const struct page *min = chunkmeta_extreme(pages, l, false),
 			  *max = chunkmeta_extreme(pages, l, true);
@@ -55,7 +56,7 @@ static void put_statistics(struct thrift *t, const struct leaf *l, struct chunk_
 	thrift__end(t);
 }
 
-static void put_encodings(struct thrift *t, enum encoding encoding, bool dict)
+static void chunkmeta_put_encodings(struct thrift *t, enum encoding encoding, bool dict)
 {
 	thrift__list(t, 2, THRIFT_I32, dict ? 3 : 2);
 	thrift__item_int(t, ENCODING_RLE);
@@ -74,7 +75,8 @@ static void chunkmeta_put_path(struct thrift *t, const struct leaf *l)
 		thrift__item_binary(t, path[i], strlen(path[i]));
 }
 
-static void put_encoding_stat(struct thrift *t, enum page_type type, enum encoding e, size_t cnt)
+static void chunkmeta_put_encoding_stat(struct thrift *t, enum page_type type, enum encoding e,
+					size_t cnt)
 {
 	thrift__element(t);
 	thrift__i32(t, 1, (int32_t)type);
@@ -83,13 +85,13 @@ static void put_encoding_stat(struct thrift *t, enum page_type type, enum encodi
 	thrift__end(t);
 }
 
-static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
+static void chunkmeta_put_meta(struct chunk *c, const struct leaf *l, struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->meta);
 	enum encoding encoding = pages->v[0].encoding;
 
 	thrift__i32(&t, 1, column__physical(l->column));
-	put_encodings(&t, encoding, pages->dict.off != 0);
+	chunkmeta_put_encodings(&t, encoding, pages->dict.off != 0);
 	chunkmeta_put_path(&t, l);
 	thrift__i32(&t, 4, pages->zipped ? CODEC_ZSTD : CODEC_NONE);
 	thrift__i64(&t, 5, (int64_t)l->level_cnt);
@@ -98,17 +100,18 @@ static void put_meta(struct chunk *c, const struct leaf *l, struct chunk_pages *
 	thrift__i64(&t, 9, (int64_t)pages->v[0].off);
 	if (pages->dict.off)
 		thrift__i64(&t, 11, (int64_t)pages->dict.off);
-	put_statistics(&t, l, pages);
+	chunkmeta_put_statistics(&t, l, pages);
 	thrift__list(&t, 13, THRIFT_STRUCT, pages->dict.off ? 2 : 1);
 	if (pages->dict.off)
-		put_encoding_stat(&t, PAGE_DICT, ENCODING_PLAIN, 1);
-	put_encoding_stat(&t, PAGE_DATA, encoding, pages->cnt);
+		chunkmeta_put_encoding_stat(&t, PAGE_DICT, ENCODING_PLAIN, 1);
+	chunkmeta_put_encoding_stat(&t, PAGE_DATA, encoding, pages->cnt);
 	thrift__end(&t);
 }
 
 /* ---- page index ----------------------------------------------------------------------------- */
 
-static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct chunk_pages *pages)
+static void chunkmeta_put_bounds(struct thrift *t, int id, const struct leaf *l,
+				 struct chunk_pages *pages)
 {
 	thrift__list(t, id, THRIFT_BINARY, pages->cnt);
 	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++) {
@@ -122,7 +125,7 @@ static void put_bounds(struct thrift *t, int id, const struct leaf *l, struct ch
 }
 
 /* Returns whether both bounds never decrease from page to page, ignoring pages of nulls. */
-static bool is_ascending(const struct leaf *l, const struct chunk_pages *pages)
+static bool chunkmeta_is_ascending(const struct leaf *l, const struct chunk_pages *pages)
 {
 	const struct page *last = NULL;
 
@@ -145,16 +148,16 @@ static void chunkmeta_put_column_index(struct chunk *c, const struct leaf *l,
 	thrift__list(&t, 1, THRIFT_TRUE, pages->cnt);
 	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++)
 		thrift__item_bool(&t, p->value_cnt == 0);
-	put_bounds(&t, 2, l, pages);
-	put_bounds(&t, 3, l, pages);
-	thrift__i32(&t, 4, is_ascending(l, pages));
+	chunkmeta_put_bounds(&t, 2, l, pages);
+	chunkmeta_put_bounds(&t, 3, l, pages);
+	thrift__i32(&t, 4, chunkmeta_is_ascending(l, pages));
 	thrift__list(&t, 5, THRIFT_I64, pages->cnt);
 	for (const struct page *p = pages->v; p < pages->v + pages->cnt; p++)
 		thrift__item_int(&t, (int64_t)(p->cnt - p->value_cnt));
 	thrift__end(&t);
 }
 
-static void put_offset_index(struct chunk *c, const struct chunk_pages *pages)
+static void chunkmeta_put_offset_index(struct chunk *c, const struct chunk_pages *pages)
 {
 	struct thrift t = thrift__on(&c->offset_index);
 
@@ -184,9 +187,9 @@ int chunk__describe(struct chunk *c, const struct leaf *l, struct chunk_pages *p
 		c->raw_sz += p->raw_sz;
 		c->stored_sz += p->stored_sz;
 	}
-	put_meta(c, l, pages);
+	chunkmeta_put_meta(c, l, pages);
 	chunkmeta_put_column_index(c, l, pages);
-	put_offset_index(c, pages);
+	chunkmeta_put_offset_index(c, pages);
 	return buf__err(&c->meta) || buf__err(&c->column_index) || buf__err(&c->offset_index) ||
 			       buf__err(&pages->bound)
 		       ? -ENOMEM

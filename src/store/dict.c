@@ -177,7 +177,7 @@ static int dict_sort(struct dict *d, const struct leaf *l)
 
 /* For a column with one value, as most columns of most recordings: kind, host, columns of sources
  * that are not recorded. */
-static int build_of_one(struct dict *d, const struct leaf *l)
+static int dict_build_of_one(struct dict *d, const struct leaf *l)
 {
 	if (dict_add(d, d->min) < 0)
 		return -ENOMEM;
@@ -192,7 +192,7 @@ int dict__build(struct dict *d, const struct leaf *l)
 	if (!dict_grow(&d->idx, &d->idx_cap, l->value_cnt) || dict_reset(d, l) != 0)
 		return -ENOMEM;
 	if (d->direct && d->slot_cnt == 1)
-		return build_of_one(d, l);
+		return dict_build_of_one(d, l);
 	made = dict_number(d, l);
 	return made == 1 && d->cnt ? dict_sort(d, l) : made;
 }

@@ -67,7 +67,7 @@ static void encode_repeated(struct buf *out, uint32_t value, size_t cnt, unsigne
 	buf__append(out, &le, (width + 7) / 8);
 }
 
-static bool is_group_of(const uint32_t *v, uint32_t value)
+static bool encode_is_group_of(const uint32_t *v, uint32_t value)
 {
 	uint32_t differs = 0;
 
@@ -81,7 +81,7 @@ static size_t encode_run_length(const uint32_t *v, size_t cnt)
 {
 	size_t run = 0;
 
-	while (run + GROUP <= cnt && is_group_of(v + run, v[0]))
+	while (run + GROUP <= cnt && encode_is_group_of(v + run, v[0]))
 		run += GROUP;
 	while (run < cnt && v[run] == v[0])
 		run++;
@@ -97,7 +97,7 @@ void encode__hybrid(struct buf *out, const uint32_t *values, size_t cnt, unsigne
 	while (i + GROUP <= cnt) {
 		size_t run = GROUP;
 
-		if (is_group_of(values + i, values[i])) {
+		if (encode_is_group_of(values + i, values[i])) {
 			run = encode_run_length(values + i, cnt - i);
 			encode_literals(out, values + start, i - start, width);
 			encode_repeated(out, values[i], run, width);

@@ -30,7 +30,7 @@ void folder__name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t ba
 	snprintf(name, FOLDER_NAME_MAX, "%s%06u" SUFFIX, prefixes[file], batch);
 }
 
-static void tmp_name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t batch)
+static void folder_tmp_name(char name[FOLDER_NAME_MAX], enum folder_file file, uint32_t batch)
 {
 	snprintf(name, FOLDER_NAME_MAX, "%s%06u" TMP_SUFFIX, prefixes[file], batch);
 }
@@ -77,7 +77,7 @@ struct each_batch {
 	void *arg;
 };
 
-static void pass_batch(const char *name, void *arg)
+static void folder_pass_batch(const char *name, void *arg)
 {
 	const struct each_batch *each = arg;
 	uint32_t n = folder_number(name, prefixes[FOLDER_EVENTS], SUFFIX);
@@ -90,7 +90,7 @@ int folder__each_batch(const struct folder *f, void (*fn)(uint32_t batch, void *
 {
 	struct each_batch each = { fn, arg };
 
-	return folder_each_name(f->fd, pass_batch, &each);
+	return folder_each_name(f->fd, folder_pass_batch, &each);
 }
 
 struct finished {
@@ -111,7 +111,7 @@ static void folder_count(const char *name, void *arg)
 	}
 }
 
-static void remove_leftover(const char *name, void *arg)
+static void folder_remove_leftover(const char *name, void *arg)
 {
 	const struct folder *f = arg;
 
@@ -194,7 +194,7 @@ static int folder_open_next(struct folder *f, const struct folder_options *o)
 	return asprintf(&f->path, "%s/%s", root, name) < 0 ? (f->path = NULL, -ENOMEM) : 0;
 }
 
-static int open_given(struct folder *f, const struct folder_options *o)
+static int folder_open_given(struct folder *f, const struct folder_options *o)
 {
 	f->fd = path__open(o->dir, &f->owner);
 	if (f->fd < 0)
@@ -209,7 +209,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 	int err;
 
 	*f = (struct folder){ .fd = -1, .parent = -1, .owner = o->owner };
-	err = o->dir ? open_given(f, o) : folder_open_next(f, o);
+	err = o->dir ? folder_open_given(f, o) : folder_open_next(f, o);
 	if (err)
 		return err;
 	/* Some network file systems have no locks; then nothing prevents two writers. */
@@ -225,7 +225,7 @@ int folder__open(struct folder *f, const struct folder_options *o)
 		return -EEXIST;
 	}
 	f->next = found.highest + 1;
-	return folder_each_name(f->fd, remove_leftover, f);
+	return folder_each_name(f->fd, folder_remove_leftover, f);
 }
 
 bool folder__remove_empty(struct folder *f)
@@ -239,7 +239,7 @@ bool folder__remove_empty(struct folder *f)
 
 /* Makes the owner the owner of all files that this thread creates. Returns false if that is not
  * allowed. */
-static bool act_as(const struct path_owner *owner)
+static bool folder_act_as(const struct path_owner *owner)
 {
 	syscall(SYS_setfsgid, owner->gid);
 	syscall(SYS_setfsuid, owner->uid);
@@ -257,7 +257,7 @@ void folder__limit_writer(const struct folder *f)
 		   (st.st_mode & S_IRWXU) == S_IRWXU;
 
 	if (own && f->owner.uid != geteuid())
-		own = act_as(&f->owner);
+		own = folder_act_as(&f->owner);
 	capabilities__keep(own ? 0 : give_away);
 }
 
@@ -278,7 +278,7 @@ int folder__create(const struct folder *f, enum folder_file file, uint32_t batch
 	char name[FOLDER_NAME_MAX];
 	int fd, err;
 
-	tmp_name(name, file, batch);
+	folder_tmp_name(name, file, batch);
 	if (unlinkat(f->fd, name, 0) != 0 && errno != ENOENT)
 		return -errno;
 	fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -296,7 +296,7 @@ int folder__publish(const struct folder *f, enum folder_file file, uint32_t batc
 {
 	char from[FOLDER_NAME_MAX], to[FOLDER_NAME_MAX];
 
-	tmp_name(from, file, batch);
+	folder_tmp_name(from, file, batch);
 	folder__name(to, file, batch);
 	return renameat(f->fd, from, f->fd, to) != 0 ? -errno : 0;
 }
@@ -305,6 +305,6 @@ void folder__discard(const struct folder *f, enum folder_file file, uint32_t bat
 {
 	char name[FOLDER_NAME_MAX];
 
-	tmp_name(name, file, batch);
+	folder_tmp_name(name, file, batch);
 	unlinkat(f->fd, name, 0);
 }

@@ -75,7 +75,7 @@ int leaf__from_rows(struct leaf *l, const struct batch *b, size_t column, const 
 /* Levels of a required list: an element has a definition level of 1 or more, an empty list is one
  * entry with 0 (parquet-format, Nested Encoding). `defined` is for the elements; NULL: none is
  * null. */
-static void put_list_levels(struct leaf *l, const struct batch *b, const uint32_t *defined)
+static void leaf_put_list_levels(struct leaf *l, const struct batch *b, const uint32_t *defined)
 {
 	size_t n = 0, element = 0;
 
@@ -116,7 +116,7 @@ int leaf__from_list(struct leaf *l, const struct batch *b, size_t column)
 		batch__defined(b->list, column, NULL, defined);
 		l->value_cnt = leaf_squeeze(l->values, defined, cnt);
 	}
-	put_list_levels(l, b, defined);
+	leaf_put_list_levels(l, b, defined);
 	free(defined);
 	return 0;
 }
@@ -127,7 +127,7 @@ struct string leaf__string(const struct leaf *l, uint64_t value)
 	return l->strings->v[value];
 }
 
-static int cmp_bytes(struct string a, struct string b)
+static int leaf_cmp_bytes(struct string a, struct string b)
 {
 	int c = memcmp(a.data, b.data, a.sz < b.sz ? a.sz : b.sz);
 
@@ -139,7 +139,7 @@ int leaf__cmp(const struct leaf *l, uint64_t a, uint64_t b)
 	if (a == b)
 		return 0;
 	if (column__is_bytes(l->column))
-		return cmp_bytes(leaf__string(l, a), leaf__string(l, b));
+		return leaf_cmp_bytes(leaf__string(l, a), leaf__string(l, b));
 	if (l->column->type == COLUMN_UINT64)
 		return a < b ? -1 : 1;
 	return (int64_t)a < (int64_t)b ? -1 : 1;

@@ -9,7 +9,7 @@ struct keyed {
 	uint32_t row;
 };
 
-static bool is_sorted(const int64_t *times, size_t cnt)
+static bool order_is_sorted(const int64_t *times, size_t cnt)
 {
 	for (size_t i = 1; i < cnt; i++)
 		if (times[i - 1] > times[i])
@@ -53,7 +53,7 @@ uint32_t *batch__order(const struct batch *b, int *err)
 	uint64_t max;
 
 	*err = 0;
-	if (!times || is_sorted(times, b->cnt))
+	if (!times || order_is_sorted(times, b->cnt))
 		return NULL;
 	keys = calloc(2 * b->cnt, sizeof(*keys));
 	order = calloc(b->cnt, sizeof(*order));

@@ -43,7 +43,7 @@ static size_t page_plain_sz(const struct leaf *l, size_t value)
 
 /* For lists and plain strings. A value that is not plain is an index of the dictionary or a delta.
  */
-static void cut_measured(struct page *p, const struct leaf *l)
+static void page_cut_measured(struct page *p, const struct leaf *l)
 {
 	bool full = p->encoding == ENCODING_PLAIN;
 	size_t sz = 0, i = p->from, value = p->value_from, rows = 0;
@@ -78,7 +78,7 @@ static size_t page_count_values(const struct leaf *l, size_t from, size_t cnt)
 }
 
 /* PAGE_ROWS numbers, or as many nulls, are smaller than PAGE_SZ. */
-static void cut_flat(struct page *p, const struct leaf *l)
+static void page_cut_flat(struct page *p, const struct leaf *l)
 {
 	size_t left = l->level_cnt - p->from;
 
@@ -93,14 +93,14 @@ void page__cut(struct page *p, const struct leaf *l)
 		column__is_bytes(l->column) && p->encoding == ENCODING_PLAIN && l->value_cnt;
 
 	if (l->max_rep || long_values)
-		cut_measured(p, l);
+		page_cut_measured(p, l);
 	else
-		cut_flat(p, l);
+		page_cut_flat(p, l);
 }
 
 /* ---- body ----------------------------------------------------------------------------------- */
 
-static void put_levels(struct buf *out, const uint32_t *levels, size_t cnt, uint32_t max)
+static void page_put_levels(struct buf *out, const uint32_t *levels, size_t cnt, uint32_t max)
 {
 	size_t at = out->sz;
 	uint32_t sz;
@@ -115,7 +115,8 @@ static void put_levels(struct buf *out, const uint32_t *levels, size_t cnt, uint
 	memcpy(out->data + at, &sz, 4);
 }
 
-static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *values, size_t cnt)
+static void page_put_plain(struct buf *out, const struct leaf *l, const uint64_t *values,
+			   size_t cnt)
 {
 	if (!column__is_bytes(l->column)) {
 		encode__plain(out, values, cnt, page_bits(l));
@@ -134,7 +135,7 @@ static void put_plain(struct buf *out, const struct leaf *l, const uint64_t *val
  * repetitions: this saves a third in the columns thread, command and stack of a redis server's
  * switches.
  */
-static unsigned index_width(const struct page_writer *w, const struct dict *dict)
+static unsigned page_index_width(const struct page_writer *w, const struct dict *dict)
 {
 	unsigned width = encode__bits(dict->cnt - 1);
 
@@ -153,12 +154,12 @@ static void page_put_values(struct page_writer *w, const struct page *p, const s
 
 	switch (p->encoding) {
 	case ENCODING_DICT:
-		width = index_width(w, dict);
+		width = page_index_width(w, dict);
 		buf__u8(&w->body, (uint8_t)width);
 		encode__hybrid(&w->body, dict->idx + p->value_from, p->value_cnt, width);
 		break;
 	case ENCODING_DELTA: encode__delta(&w->body, values, p->value_cnt, page_bits(l)); break;
-	case ENCODING_PLAIN: put_plain(&w->body, l, values, p->value_cnt); break;
+	case ENCODING_PLAIN: page_put_plain(&w->body, l, values, p->value_cnt); break;
 	case ENCODING_RLE: break; /* levels only */
 	}
 }
@@ -235,8 +236,8 @@ int page_writer__data(struct page_writer *w, struct page *p, const struct leaf *
 	if (p->values_sz > PAGE_MAX)
 		return -EFBIG;
 	buf__reset(&w->body);
-	put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
-	put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);
+	page_put_levels(&w->body, l->reps + p->from, p->cnt, l->max_rep);
+	page_put_levels(&w->body, l->defs + p->from, p->cnt, l->max_def);
 	page_put_values(w, p, l, dict);
 	return put_page(w, p, PAGE_DATA);
 }
@@ -246,6 +247,6 @@ int page_writer__dict(struct page_writer *w, struct page *p, const struct leaf *
 {
 	buf__reset(&w->body);
 	p->cnt = dict->cnt;
-	put_plain(&w->body, l, dict->keys, dict->cnt);
+	page_put_plain(&w->body, l, dict->keys, dict->cnt);
 	return put_page(w, p, PAGE_DICT);
 }

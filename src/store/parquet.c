@@ -95,7 +95,7 @@ uint64_t parquet__sz(const struct parquet *p)
 	return p->sink.off;
 }
 
-static struct row_group *next_group(struct parquet *p)
+static struct row_group *parquet_next_group(struct parquet *p)
 {
 	struct row_group *groups = reallocarray(p->groups, p->group_cnt + 1, sizeof(*groups));
 	struct chunk *chunks = calloc(p->leaf_cnt, sizeof(*chunks));
@@ -110,8 +110,8 @@ static struct row_group *next_group(struct parquet *p)
 	return &groups[p->group_cnt++];
 }
 
-static int write_chunks(struct parquet *p, const struct batch *b, struct row_group *g,
-			const uint32_t *order)
+static int parquet_write_chunks(struct parquet *p, const struct batch *b, struct row_group *g,
+				const uint32_t *order)
 {
 	size_t flat = p->table->column_cnt;
 	int err = 0;
@@ -129,14 +129,14 @@ static int write_chunks(struct parquet *p, const struct batch *b, struct row_gro
 static int parquet_write_group(struct parquet *p, const struct batch *b,
 			       const struct strings *strings, const uint32_t *order)
 {
-	struct row_group *g = next_group(p);
+	struct row_group *g = parquet_next_group(p);
 
 	if (!g)
 		return -ENOMEM;
 	p->leaf.strings = strings;
 	g->row_cnt = b->cnt;
 	p->row_cnt += b->cnt;
-	return write_chunks(p, b, g, order);
+	return parquet_write_chunks(p, b, g, order);
 }
 
 int parquet__write(struct parquet *p, const struct batch *b, const struct strings *strings)
@@ -184,8 +184,8 @@ static struct place parquet_put_index(struct parquet *p, const struct buf *index
 	return at;
 }
 
-static void put_chunk(struct thrift *t, const struct chunk *c, const struct place *column,
-		      const struct place *offset)
+static void parquet_put_chunk(struct thrift *t, const struct chunk *c, const struct place *column,
+			      const struct place *offset)
 {
 	thrift__element(t);
 	thrift__i64(t, 2, 0);
@@ -197,7 +197,7 @@ static void put_chunk(struct thrift *t, const struct chunk *c, const struct plac
 	thrift__end(t);
 }
 
-static void put_sorting(struct thrift *t)
+static void parquet_put_sorting(struct thrift *t)
 {
 	thrift__list(t, 4, THRIFT_STRUCT, 1);
 	thrift__element(t);
@@ -217,14 +217,15 @@ static void put_row_group(struct thrift *t, const struct parquet *p, size_t grou
 	thrift__element(t);
 	thrift__list(t, 1, THRIFT_STRUCT, p->leaf_cnt);
 	for (size_t i = 0; i < p->leaf_cnt; i++) {
-		put_chunk(t, &g->chunks[i], &places[i], &places[p->leaf_cnt * p->group_cnt + i]);
+		parquet_put_chunk(t, &g->chunks[i], &places[i],
+				  &places[p->leaf_cnt * p->group_cnt + i]);
 		raw_sz += g->chunks[i].raw_sz;
 		stored_sz += g->chunks[i].stored_sz;
 	}
 	thrift__i64(t, 2, (int64_t)raw_sz);
 	thrift__i64(t, 3, (int64_t)g->row_cnt);
 	if (p->table->sorted)
-		put_sorting(t);
+		parquet_put_sorting(t);
 	thrift__i64(t, 5, (int64_t)g->chunks[0].off);
 	thrift__i64(t, 6, (int64_t)stored_sz);
 	if (group <= INT16_MAX)
@@ -240,7 +241,7 @@ static void parquet_put_key(struct thrift *t, const char *key, const char *value
 	thrift__end(t);
 }
 
-static void put_footer(struct parquet *p, struct buf *out, const struct place *places)
+static void parquet_put_footer(struct parquet *p, struct buf *out, const struct place *places)
 {
 	struct thrift t = thrift__on(out);
 
@@ -260,7 +261,7 @@ static void put_footer(struct parquet *p, struct buf *out, const struct place *p
 }
 
 /* Writes all column indexes, then all offset indexes (parquet-format, PageIndex.md). */
-static void put_indexes(struct parquet *p, struct place *places)
+static void parquet_put_indexes(struct parquet *p, struct place *places)
 {
 	for (size_t g = 0; g < p->group_cnt; g++)
 		for (size_t i = 0; i < p->leaf_cnt; i++)
@@ -279,8 +280,8 @@ int parquet__finish(struct parquet *p)
 
 	if (!places)
 		return -ENOMEM;
-	put_indexes(p, places);
-	put_footer(p, &footer, places);
+	parquet_put_indexes(p, places);
+	parquet_put_footer(p, &footer, places);
 	free(places);
 	sz = htole32((uint32_t)footer.sz);
 	sink__append(&p->sink, footer.data, footer.sz);

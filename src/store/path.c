@@ -57,7 +57,7 @@ int path__make(int parent, const char *name, const struct path_owner *owner)
 	return path_make(parent, name, 0750, owner);
 }
 
-static int make_parent(int parent, const char *name)
+static int path_make_parent(int parent, const char *name)
 {
 	struct path_owner owner;
 	struct stat st;
@@ -123,7 +123,7 @@ static int path_descend(const char *path, const struct path_owner *owner, bool l
 		next = path_enter(at, name, owner);
 		if (next == -ENOENT)
 			next = last && !last_is_parent ? path__make(at, name, owner)
-						       : make_parent(at, name);
+						       : path_make_parent(at, name);
 		if (next == -EEXIST) /* another process has created it */
 			next = path_enter(at, name, owner);
 		close(at);

@@ -48,17 +48,17 @@ struct recording {
 
 /* ---- the current batch ----------------------------------------------------------------------- */
 
-static struct batch *new_events(const struct recording *r)
+static struct batch *recording_new_events(const struct recording *r)
 {
 	return batch__new(&events_table, r->rows_per_group, 0);
 }
 
-static struct batch *new_processes(void)
+static struct batch *recording_new_processes(void)
 {
 	return batch__new(&processes_table, PROCESSES_PER_GROUP, 0);
 }
 
-static struct batch *new_stacks(void)
+static struct batch *recording_new_stacks(void)
 {
 	return batch__new(&stacktraces_table, STACKS_PER_GROUP, FRAMES_PER_GROUP);
 }
@@ -76,12 +76,12 @@ static struct part *recording_part_new(const struct recording *r, unsigned what)
 	bool ok = p != NULL;
 
 	if (ok && what & PUSH_EVENTS)
-		ok = (p->events = new_events(r)) != NULL;
+		ok = (p->events = recording_new_events(r)) != NULL;
 	if (ok && what & PUSH_PROCESSES)
-		ok = (p->processes = new_processes()) != NULL;
+		ok = (p->processes = recording_new_processes()) != NULL;
 	for (int i = 0; i < STACKS_CNT && ok; i++)
 		if (what & PUSH_STACKS(i))
-			ok = (p->stacks[i] = new_stacks()) != NULL;
+			ok = (p->stacks[i] = recording_new_stacks()) != NULL;
 	if (ok && strings__take(&p->strings, r->strings, r->strings_taken) == 0)
 		return p;
 	part__free(p);
@@ -89,7 +89,7 @@ static struct part *recording_part_new(const struct recording *r, unsigned what)
 	return NULL;
 }
 
-static void part_swap(struct batch **a, struct batch **b)
+static void recording_part_swap(struct batch **a, struct batch **b)
 {
 	struct batch *t = *a;
 
@@ -115,12 +115,12 @@ static int recording_push(struct recording *r, unsigned what, struct strtab *fre
 	if (!p)
 		return -ENOMEM;
 	if (what & PUSH_EVENTS)
-		part_swap(&p->events, &r->events);
+		recording_part_swap(&p->events, &r->events);
 	if (what & PUSH_PROCESSES)
-		part_swap(&p->processes, &r->processes);
+		recording_part_swap(&p->processes, &r->processes);
 	for (int i = 0; i < STACKS_CNT; i++)
 		if (what & PUSH_STACKS(i))
-			part_swap(&p->stacks[i], &r->stacks[i]);
+			recording_part_swap(&p->stacks[i], &r->stacks[i]);
 	p->sz = recording_part_sz(p);
 	r->strings_taken = strtab__cnt(r->strings);
 	if (fresh) {
@@ -199,7 +199,8 @@ int recording__add_stack(struct recording *r, uint64_t stack_id, const struct ro
 	return err ? err : recording_remember(r, stack_id);
 }
 
-static ssize_t stacks_find(const struct batch *stacks, uint64_t stack_id, struct buf *frames)
+static ssize_t recording_stacks_find(const struct batch *stacks, uint64_t stack_id,
+				     struct buf *frames)
 {
 	size_t first = 0;
 
@@ -226,7 +227,7 @@ ssize_t recording__stack(const struct recording *r, uint64_t stack_id, struct bu
 	ssize_t cnt = -ENOENT;
 
 	for (int i = 0; i < STACKS_CNT && cnt == -ENOENT; i++)
-		cnt = stacks_find(r->stacks[i], stack_id, frames);
+		cnt = recording_stacks_find(r->stacks[i], stack_id, frames);
 	return cnt;
 }
 
@@ -366,10 +367,10 @@ static int recording_begin(struct recording *r, const struct recording_options *
 
 	if (!err)
 		err = idset__init(&r->earlier);
-	r->events = new_events(r);
-	r->processes = new_processes();
+	r->events = recording_new_events(r);
+	r->processes = recording_new_processes();
 	for (int i = 0; i < STACKS_CNT; i++)
-		r->stacks[i] = new_stacks();
+		r->stacks[i] = recording_new_stacks();
 	r->strings = strtab__new();
 	if (err || !r->events || !r->processes || !r->stacks[STACKS_FIRST] ||
 	    !r->stacks[STACKS_REPEATED] || !r->strings)

@@ -30,7 +30,7 @@ struct kept_batches {
 	uint64_t max_sz;
 };
 
-static uint64_t ns_of(struct timespec t)
+static uint64_t retention_ns_of(struct timespec t)
 {
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
@@ -53,7 +53,7 @@ static void kept_batches_add(uint32_t number, void *arg)
 		if (fstatat(k->folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		b.sz += (uint64_t)st.st_size;
-		b.written_ns = ns_of(st.st_mtim);
+		b.written_ns = retention_ns_of(st.st_mtim);
 	}
 	k->list[k->cnt++] = b;
 	k->sz += b.sz;
@@ -87,11 +87,11 @@ static bool retention_is_too_old(const struct kept_batches *k, const struct kept
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return k->keep->age_ns && ns_of(now) > b->written_ns + k->keep->age_ns;
+	return k->keep->age_ns && retention_ns_of(now) > b->written_ns + k->keep->age_ns;
 }
 
 /* Returns the smaller one of both limits. The file system may have grown since the last call. */
-static uint64_t max_sz_of(const struct retention *keep, const struct folder *f)
+static uint64_t retention_max_sz_of(const struct retention *keep, const struct folder *f)
 {
 	uint64_t max_sz = keep->sz ? keep->sz : UINT64_MAX, part_sz;
 	struct statvfs fs;
@@ -102,7 +102,7 @@ static uint64_t max_sz_of(const struct retention *keep, const struct folder *f)
 	return part_sz < max_sz ? part_sz : max_sz;
 }
 
-static bool is_surplus(const struct kept_batches *k, const struct kept_batch *b)
+static bool retention_is_surplus(const struct kept_batches *k, const struct kept_batch *b)
 {
 	return retention_is_too_old(k, b) || k->sz > k->max_sz || !retention_has_room(k);
 }
@@ -134,9 +134,9 @@ uint64_t retention__apply(const struct retention *keep, const struct folder *f)
 
 	if (!keep->age_ns && !keep->sz && !keep->percent)
 		return 0;
-	k.max_sz = max_sz_of(keep, f);
+	k.max_sz = retention_max_sz_of(keep, f);
 	kept_batches_read(&k);
-	while (removed + 1 < k.cnt && is_surplus(&k, &k.list[removed]) &&
+	while (removed + 1 < k.cnt && retention_is_surplus(&k, &k.list[removed]) &&
 	       kept_batch_remove(&k, &k.list[removed]) == 0)
 		removed++;
 	free(k.list);

@@ -11,7 +11,8 @@ enum repetition { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 };
 enum converted { CONVERTED_UTF8 = 0, CONVERTED_LIST = 3, CONVERTED_UINT_64 = 14 };
 enum logical { LOGICAL_STRING = 1, LOGICAL_LIST = 3, LOGICAL_INTEGER = 10 };
 
-static void put_group(struct thrift *t, const char *name, enum repetition rep, size_t children)
+static void schema_put_group(struct thrift *t, const char *name, enum repetition rep,
+			     size_t children)
 {
 	thrift__element(t);
 	thrift__i32(t, 3, (int32_t)rep);
@@ -51,15 +52,15 @@ static void schema_put_columns(struct thrift *t, const struct table *table)
 /* Writes the three-level form, with fixed inner names (parquet-format, LogicalTypes.md, Lists). */
 static void schema_put_list(struct thrift *t, const struct table *table)
 {
-	put_group(t, table->list_name, REQUIRED, 1);
+	schema_put_group(t, table->list_name, REQUIRED, 1);
 	thrift__i32(t, 6, CONVERTED_LIST);
 	thrift__struct(t, 10);
 	thrift__empty(t, LOGICAL_LIST);
 	thrift__end(t);
 	thrift__end(t);
-	put_group(t, "list", REPEATED, 1);
+	schema_put_group(t, "list", REPEATED, 1);
 	thrift__end(t);
-	put_group(t, "element", REQUIRED, table->list->column_cnt);
+	schema_put_group(t, "element", REQUIRED, table->list->column_cnt);
 	thrift__end(t);
 	schema_put_columns(t, table->list);
 }

@@ -132,7 +132,7 @@ static int writer_finish(struct writer *w, enum folder_file file)
 }
 
 /* Gives the files of the current batch to the flight recorder. */
-static int keep_in_memory(struct writer *w)
+static int writer_keep_in_memory(struct writer *w)
 {
 	struct flight_batch b = { .rows = w->events, .end_ns = monotonic__ns() };
 	int err;
@@ -148,7 +148,7 @@ static int keep_in_memory(struct writer *w)
 	return err ? writer_failed(w, FOLDER_EVENTS, err) : 0;
 }
 
-static void count_batch(struct writer *w, uint64_t rows)
+static void writer_count_batch(struct writer *w, uint64_t rows)
 {
 	atomic_fetch_add(&w->rows, rows);
 	atomic_fetch_add(&w->batches, 1);
@@ -170,7 +170,7 @@ static int writer_publish(struct writer *w)
 	fsync(w->folder->fd); /* some file systems do not support this; the names exist anyway */
 	for (int file = 0; file < FOLDER_FILE_CNT; file++)
 		w->outputs[file].counted = 0;
-	count_batch(w, w->events);
+	writer_count_batch(w, w->events);
 	return 0;
 }
 
@@ -185,12 +185,12 @@ static int writer_close_batch(struct writer *w)
 		err = writer_finish(w, (enum folder_file)file);
 	if (err)
 		return err;
-	return w->in_memory ? keep_in_memory(w) : writer_publish(w);
+	return w->in_memory ? writer_keep_in_memory(w) : writer_publish(w);
 }
 
 /* Ends the current batch. Discards files without a final name, and removes them from the
  * statistics. */
-static void drop_batch(struct writer *w)
+static void writer_drop_batch(struct writer *w)
 {
 	for (int file = 0; file < FOLDER_FILE_CNT; file++) {
 		struct writer_output *o = &w->outputs[file];
@@ -226,7 +226,7 @@ static int writer_write_part(struct writer *w, const struct part *p)
 	if (!err && p->last)
 		err = writer_close_batch(w);
 	if (!err && p->last) {
-		drop_batch(w);
+		writer_drop_batch(w);
 		w->folder->next += w->batches > batches;
 	}
 	return err;
@@ -248,7 +248,7 @@ static bool writer_make_room(struct writer *w, const struct part *p)
 }
 
 /* Returns 0 or -errno (already logged). */
-static int write_oldest(struct writer *w, const struct flight_batch *b)
+static int writer_write_oldest(struct writer *w, const struct flight_batch *b)
 {
 	uint64_t sz = b->sz, rows = b->rows, removed;
 	int err = flight__write_oldest(w->flight, w->folder);
@@ -260,12 +260,12 @@ static int write_oldest(struct writer *w, const struct flight_batch *b)
 	if (err)
 		return writer_failed(w, FOLDER_EVENTS, err);
 	atomic_fetch_add(&w->bytes, sz);
-	count_batch(w, rows);
+	writer_count_batch(w, rows);
 	return 0;
 }
 
 /* Writes what the flight recorder has kept. Later batches go to the disk for some time. */
-static int write_flight(struct writer *w)
+static int writer_write_flight(struct writer *w)
 {
 	uint64_t now_ns = monotonic__ns();
 	const struct flight_batch *b;
@@ -274,7 +274,7 @@ static int write_flight(struct writer *w)
 	flight__trigger(w->flight, now_ns);
 	w->in_memory = false;
 	while (!err && (b = flight__oldest(w->flight, now_ns)) != NULL)
-		err = write_oldest(w, b);
+		err = writer_write_oldest(w, b);
 	fsync(w->folder->fd);
 	return err;
 }
@@ -326,16 +326,16 @@ static void *writer_run(void *arg)
 
 		w->skipping &= !p->last;
 		if (!err && !w->err && p->trigger)
-			err = write_flight(w);
+			err = writer_write_flight(w);
 		if (err)
-			drop_batch(w);
+			writer_drop_batch(w);
 		if (err == -ENOSPC && writer_make_room(w, p))
 			err = 0;
 		sz = p->sz;
 		part__free(p);
 		writer_done(w, sz, err);
 	}
-	drop_batch(w);
+	writer_drop_batch(w);
 	/* in a folder of the caller, only this thread has the right */
 	folder__remove_empty(w->folder);
 	return NULL;

@@ -32,7 +32,7 @@ struct demangle_output {
 	jmp_buf full;
 };
 
-static bool is_ascii(const char *s, size_t sz)
+static bool demangle_is_ascii(const char *s, size_t sz)
 {
 	for (size_t i = 0; i < sz; i++)
 		if (s[i] & 0x80)
@@ -48,7 +48,7 @@ static void demangle_append(const char *s, size_t sz, void *arg)
 	if (n) /* s may be NULL if it is empty */
 		memcpy(o->data + o->sz, s, n);
 	o->sz += n;
-	if (n < sz && (!o->rust || is_ascii(s, sz)))
+	if (n < sz && (!o->rust || demangle_is_ascii(s, sz)))
 		longjmp(o->full, 1);
 }
 
@@ -95,7 +95,7 @@ static const struct {
 #define LANGUAGE_CNT (sizeof(languages) / sizeof(*languages))
 
 /* Returns the first language from `i` on that has such names, or LANGUAGE_CNT. */
-static size_t language_of(const char *mangled, size_t i)
+static size_t demangle_language_of(const char *mangled, size_t i)
 {
 	while (i < LANGUAGE_CNT &&
 	       strncmp(mangled, languages[i].prefix, strlen(languages[i].prefix)) != 0)
@@ -105,7 +105,7 @@ static size_t language_of(const char *mangled, size_t i)
 
 static bool demangle(const char *mangled, struct demangle_output *o)
 {
-	for (size_t i = 0; (i = language_of(mangled, i)) < LANGUAGE_CNT; i++)
+	for (size_t i = 0; (i = demangle_language_of(mangled, i)) < LANGUAGE_CNT; i++)
 		if (demangle_run(languages[i].fn, mangled, o))
 			return true;
 	return false;
@@ -113,7 +113,7 @@ static bool demangle(const char *mangled, struct demangle_output *o)
 
 /* Returns the number of leading bytes that are printable characters of ASCII: in most names, all.
  */
-static size_t printable_prefix(const char *s, size_t sz)
+static size_t demangle_printable_prefix(const char *s, size_t sz)
 {
 	size_t n = 0;
 
@@ -126,7 +126,7 @@ static size_t printable_prefix(const char *s, size_t sz)
 static size_t demangle_clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX])
 {
 	const size_t max = SYMBOL_NAME_MAX - 1;
-	size_t at = printable_prefix(s, sz < max ? sz : max);
+	size_t at = demangle_printable_prefix(s, sz < max ? sz : max);
 	size_t fits = at + strlen(ELLIPSIS) <= max ? at : max - strlen(ELLIPSIS);
 
 	memcpy(out, s, at);
@@ -155,7 +155,7 @@ static size_t demangle_clean(const char *s, size_t sz, char out[SYMBOL_NAME_MAX]
 static const char plt[] = "@plt";
 
 /* Returns the bytes of "@plt" at the end of the name, or 0. */
-static size_t plt_suffix(const char *raw, size_t sz)
+static size_t demangle_plt_suffix(const char *raw, size_t sz)
 {
 	return sz > strlen(plt) && strcmp(raw + sz - strlen(plt), plt) == 0 ? strlen(plt) : 0;
 }
@@ -164,7 +164,8 @@ bool symbol_name_is_mangled(const char *raw)
 {
 	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
 
-	return sz - plt_suffix(raw, sz) <= MANGLED_MAX && language_of(raw, 0) < LANGUAGE_CNT;
+	return sz - demangle_plt_suffix(raw, sz) <= MANGLED_MAX &&
+	       demangle_language_of(raw, 0) < LANGUAGE_CNT;
 }
 
 size_t symbol_name_plain(const char *raw, char out[SYMBOL_NAME_MAX])
@@ -177,7 +178,7 @@ size_t symbol_name(const char *raw, char out[SYMBOL_NAME_MAX])
 	char text[SYMBOL_NAME_MAX + 1], mangled[MANGLED_MAX + 1];
 	struct demangle_output o = { .data = text, .cap = sizeof(text) };
 	size_t sz = strnlen(raw, SYMBOL_NAME_MAX);
-	size_t suffix = plt_suffix(raw, sz);
+	size_t suffix = demangle_plt_suffix(raw, sz);
 
 	if (!symbol_name_is_mangled(raw))
 		return demangle_clean(raw, sz, out);

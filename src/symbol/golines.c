@@ -87,8 +87,8 @@ static bool golines_go_place_find(struct cursor *c, uint64_t off, struct go_plac
 	return end > off;
 }
 
-static void code_lines_add(struct code_lines *out, const char *function, const char *file,
-			   uint32_t line)
+static void golines_code_lines_add(struct code_lines *out, const char *function, const char *file,
+				   uint32_t line)
 {
 	out->v[out->cnt++] = (struct code_line){ function, file, line };
 }
@@ -115,10 +115,10 @@ bool go_lines__at(const struct go_lines *l, uint64_t vaddr, struct code_lines *o
 		struct go_inlined call;
 
 		memcpy(&call, inlined + (place.inlined - 1) * sizeof(call), sizeof(call));
-		code_lines_add(out, go_lines_string(l, call.function),
-			       go_lines_string(l, place.file), place.line);
+		golines_code_lines_add(out, go_lines_string(l, call.function),
+				       go_lines_string(l, place.file), place.line);
 		place = (struct go_place){ call.file, call.caller, call.line };
 	}
-	code_lines_add(out, NULL, go_lines_string(l, place.file), place.line);
+	golines_code_lines_add(out, NULL, go_lines_string(l, place.file), place.line);
 	return true;
 }

@@ -242,7 +242,7 @@ static uint32_t go_builder_inlined_cnt(const struct go_builder *b)
 	return (uint32_t)most + 1;
 }
 
-static void append_sleb(struct buf *out, int64_t v)
+static void golines_build_append_sleb(struct buf *out, int64_t v)
 {
 	bool more = true;
 
@@ -269,7 +269,7 @@ static void go_builder_add_place(struct go_builder *b, const struct go_places *p
 		buf__uleb(&b->code, known ? go_builder_file(b, p->unit, r->file) : 0);
 		buf__uleb(&b->code, r->inlined < 0 ? 0 : (uint64_t)r->inlined + 1);
 	}
-	append_sleb(&b->code, (int64_t)r->line - (i ? before->line : 0));
+	golines_build_append_sleb(&b->code, (int64_t)r->line - (i ? before->line : 0));
 	*before = *r;
 }
 

@@ -69,7 +69,7 @@ static void span_list__add(struct span_list *l, struct addr_range s)
 
 /* Adds the code ranges of the DIE; linkers set the addresses of dropped code to 0 or 1. Returns
  * true if there is any. */
-static bool add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
+static bool lines_add_ranges(struct span_list *l, Dwarf_Die *die, uint32_t owner)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -105,7 +105,7 @@ static uint32_t lines_add_scope(struct lines_slowwalk *w, const Dwarf_Die *die, 
 }
 
 /* Returns whether such a DIE can contain functions. */
-static bool is_container(int tag)
+static bool lines_is_container(int tag)
 {
 	static const int tags[] = {
 		DW_TAG_lexical_block,	 DW_TAG_namespace,   DW_TAG_structure_type,
@@ -132,11 +132,11 @@ static void lines_walk(struct lines_slowwalk *w, Dwarf_Die *die, uint32_t parent
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
 			uint32_t idx = (uint32_t)w->unit->cnt;
 
-			if (!add_ranges(&w->spans, &child, idx))
+			if (!lines_add_ranges(&w->spans, &child, idx))
 				continue;
 			scope = lines_add_scope(w, &child,
 						tag == DW_TAG_subprogram ? RANGE_NONE : parent);
-		} else if (!is_container(tag)) {
+		} else if (!lines_is_container(tag)) {
 			continue;
 		}
 		lines_walk(w, &child, scope, depth + 1);
@@ -159,7 +159,7 @@ static int unit__index(struct lines_unit *u)
 	return err;
 }
 
-static int add_units(struct lines *l)
+static int lines_add_units(struct lines *l)
 {
 	struct span_list spans = { 0 };
 	Dwarf_CU *cu = NULL;
@@ -169,7 +169,7 @@ static int add_units(struct lines *l)
 	while (!spans.err && dwarf_get_units(l->dwarf, cu, &cu, NULL, NULL, &die, &sub) == 0) {
 		struct lines_unit *units;
 
-		if (!add_ranges(&spans, &die, (uint32_t)l->cnt))
+		if (!lines_add_ranges(&spans, &die, (uint32_t)l->cnt))
 			continue;
 		units = array__room(l->units, l->cnt, &l->cap, sizeof(*units));
 		if (!units) {
@@ -184,23 +184,23 @@ static int add_units(struct lines *l)
 	return err ? err : l->cnt ? 0 : -ENOENT;
 }
 
-static bool has_dwarf(const struct elf_file *f)
+static bool lines_has_dwarf(const struct elf_file *f)
 {
 	GElf_Shdr shdr;
 
 	return section__named(f, ".debug_info", &shdr) && shdr.sh_type != SHT_NOBITS;
 }
 
-static int open_dwarf(struct lines *l)
+static int lines_open_dwarf(struct lines *l)
 {
 	const struct elf_file *f = l->file;
 
-	if (!has_dwarf(f))
+	if (!lines_has_dwarf(f))
 		f = l->debug = debug_file__open(f, DEBUG_DIR);
-	if (!f || !has_dwarf(f))
+	if (!f || !lines_has_dwarf(f))
 		return -ENOENT;
 	l->dwarf = dwarf_begin_elf(elf_file__elf(f), DWARF_C_READ, NULL);
-	return l->dwarf ? add_units(l) : -ENOENT;
+	return l->dwarf ? lines_add_units(l) : -ENOENT;
 }
 
 struct lines *lines__new(const char *path)
@@ -213,7 +213,7 @@ struct lines *lines__new(const char *path)
 	l->names = strtab__new();
 	if (l->names) {
 		l->file = elf_file__open(path);
-		err = l->file ? open_dwarf(l) : -errno;
+		err = l->file ? lines_open_dwarf(l) : -errno;
 	}
 	if (err) {
 		lines__free(l);
@@ -239,14 +239,14 @@ void lines__free(struct lines *l)
 	free(l);
 }
 
-static const char *string_attr(Dwarf_Die *die, unsigned int name)
+static const char *lines_string_attr(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attr;
 
 	return dwarf_attr_integrate(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
 }
 
-static int int_attr(Dwarf_Die *die, unsigned int name)
+static int lines_int_attr(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -271,11 +271,11 @@ static const char *lines_function_name(struct lines *l, struct scope *s)
 
 	if (s->name)
 		return strtab__str(l->names, s->name, NULL);
-	raw = string_attr(&s->die, DW_AT_linkage_name);
+	raw = lines_string_attr(&s->die, DW_AT_linkage_name);
 	if (!raw)
-		raw = string_attr(&s->die, DW_AT_MIPS_linkage_name);
+		raw = lines_string_attr(&s->die, DW_AT_MIPS_linkage_name);
 	if (!raw)
-		raw = string_attr(&s->die, DW_AT_name);
+		raw = lines_string_attr(&s->die, DW_AT_name);
 	return lines_keep(l, raw, &s->name);
 }
 
@@ -297,7 +297,7 @@ static const char *lines_file_name(struct lines *l, struct lines_unit *u, const 
 
 	dwarf_cu_info(u->cu.cu, &version, NULL, NULL, NULL, NULL, NULL, NULL);
 	if (file && file[0] != '/' && version >= 5)
-		dir = string_attr(&u->cu, DW_AT_comp_dir);
+		dir = lines_string_attr(&u->cu, DW_AT_comp_dir);
 	if (dir && !lines_is_below(file, dir) &&
 	    snprintf(path, sizeof(path), "%s/%s", dir, file) < (int)sizeof(path))
 		return lines_keep(l, path, &id);
@@ -318,11 +318,11 @@ static struct line source_line(struct lines *l, struct lines_unit *u, uint64_t v
 }
 
 /* Returns the place from which `s`, an inlined function, was called. */
-static struct line call_site(struct lines *l, struct lines_unit *u, struct scope *s)
+static struct line lines_call_site(struct lines *l, struct lines_unit *u, struct scope *s)
 {
-	struct line line = { .line = int_attr(&s->die, DW_AT_call_line),
-			     .column = int_attr(&s->die, DW_AT_call_column) };
-	int file = int_attr(&s->die, DW_AT_call_file);
+	struct line line = { .line = lines_int_attr(&s->die, DW_AT_call_line),
+			     .column = lines_int_attr(&s->die, DW_AT_call_column) };
+	int file = lines_int_attr(&s->die, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t cnt;
 
@@ -354,7 +354,7 @@ int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 		if (q.inlines || s->parent == RANGE_NONE)
 			fn(&line, arg);
 		if (s->parent != RANGE_NONE)
-			line = call_site(l, u, s);
+			line = lines_call_site(l, u, s);
 		at = s->parent;
 	}
 	return 0;

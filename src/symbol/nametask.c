@@ -30,7 +30,7 @@ static const char *nametask_name_end(const char *at, const char *end)
 }
 
 /* A readable name is one that symbol_name_plain() leaves as it is. */
-static bool is_readable(const char *name)
+static bool nametask_is_readable(const char *name)
 {
 	char plain[SYMBOL_NAME_MAX];
 
@@ -45,7 +45,7 @@ static bool names_are_sound(const void *answer, size_t sz, void *arg)
 	size_t cnt = 0;
 
 	for (const char *next; (next = nametask_name_end(at, end)); at = next, cnt++)
-		if (!is_readable(at))
+		if (!nametask_is_readable(at))
 			return false;
 	return at == end && cnt == b->cnt;
 }

@@ -88,7 +88,7 @@ static struct addr_range symtab_extent(const struct symlist *l, size_t i, uint64
  * Makes one range per place: the best ranked of symbols with the same start and size, an unsized
  * symbol only if no other starts there, a label only outside functions. Returns their number.
  */
-static size_t make_spans(const struct symlist *l, struct addr_range *spans)
+static size_t symtab_make_spans(const struct symlist *l, struct addr_range *spans)
 {
 	uint64_t covered = 0;
 	size_t cnt = 0;
@@ -162,7 +162,7 @@ static int symtab_fill(struct symtab *t, struct symlist *l)
 		return err;
 	if (l->cnt)
 		qsort(l->syms, l->cnt, sizeof(*l->syms), symtab_compare);
-	err = range_map__build(&t->map, spans, make_spans(l, spans));
+	err = range_map__build(&t->map, spans, symtab_make_spans(l, spans));
 	free(spans);
 	return err ? err : symtab_keep(t, l);
 }
@@ -190,7 +190,7 @@ static void symtab_read_lines(struct symtab *t, const struct elf_file *f)
 
 /* Reads the file through its own section headers, and nothing that can change: another thread may
  * be counting references and reading its call-frame information. */
-static int read_symbols(struct symtab *t, const struct elf_file *f)
+static int symtab_read_symbols(struct symtab *t, const struct elf_file *f)
 {
 	struct elf_file own = { .build_id = f->build_id,
 				.trusted = f->trusted,
@@ -225,7 +225,7 @@ struct symtab *symtab__new(const struct elf_file *f)
 		return NULL;
 	t->names = strtab__new();
 	if (t->names)
-		err = read_symbols(t, f);
+		err = symtab_read_symbols(t, f);
 	if (err) {
 		symtab__free(t);
 		return errno = -err, NULL;

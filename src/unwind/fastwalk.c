@@ -129,7 +129,8 @@ static bool fastwalk_find_cfa(const struct fastwalk_slot *l, struct packed_rule 
  * A slot below the stack pointer that is not in the snapshot belongs to a register that has been
  * popped already (CFI of epilogues does not always say so): the register has the caller's value.
  */
-static bool find_fp(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *fp)
+static bool fastwalk_find_fp(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa,
+			     uint64_t *fp)
 {
 	uint64_t at = r.fp == PACKED_FP_AT_SELF ? l->fp : cfa + fastwalk_words(r.fp);
 
@@ -144,7 +145,8 @@ static inline bool fastwalk_finish(struct fastwalk_slot *l, enum fastwalk_end ho
 	return false;
 }
 
-static bool find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa, uint64_t *pc)
+static bool fastwalk_find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_t cfa,
+			     uint64_t *pc)
 {
 	if (r.ra == PACKED_RA_LINKED) {
 		*pc = l->flags & FRAME_CALLER ? 0 : l->link;
@@ -154,7 +156,7 @@ static bool find_pc(const struct fastwalk_slot *l, struct packed_rule r, uint64_
 }
 
 /* Sets the registers of the next frame. */
-static inline void stand_at(struct fastwalk_slot *l, uint64_t pc, uint64_t sp, uint64_t fp)
+static inline void fastwalk_stand_at(struct fastwalk_slot *l, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	l->pc = pc;
 	l->sp = sp;
@@ -170,7 +172,7 @@ static bool fastwalk_end_here(struct fastwalk_slot *l, enum fastwalk_end how)
 }
 
 /* Continues from a signal trampoline with the interrupted code, if that is on the same stack. */
-static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
+static bool fastwalk_leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 {
 	const struct snapshot *s = l->snapshot;
 	uint64_t at = l->sp, sp, fp, link, pc;
@@ -187,7 +189,7 @@ static bool leave_signal(struct fastwalk_slot *l, struct packed_rule r)
 	l->flags = 0;
 	l->source = FRAME_BY_CFI;
 	l->link = link;
-	stand_at(l, pc, sp, fp);
+	fastwalk_stand_at(l, pc, sp, fp);
 	return true;
 }
 
@@ -207,7 +209,7 @@ static inline bool fastwalk_stays(const struct fastwalk_slot *l, uint64_t cfa)
 }
 
 /* Finds the caller by any rule, in one step. */
-static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
+static bool fastwalk_find_caller(struct fastwalk_slot *l, struct packed_rule r)
 {
 	uint64_t cfa, pc, fp;
 
@@ -215,13 +217,13 @@ static bool find_caller(struct fastwalk_slot *l, struct packed_rule r)
 		return false;
 	if (fastwalk_is_cut_off(l, r, cfa))
 		return fastwalk_end_here(l, FASTWALK_CUT);
-	if (!find_pc(l, r, cfa, &pc) || !find_fp(l, r, cfa, &fp))
+	if (!fastwalk_find_pc(l, r, cfa, &pc) || !fastwalk_find_fp(l, r, cfa, &fp))
 		return false;
 	if (fastwalk_stays(l, cfa))
 		return false;
 	l->flags = FRAME_CALLER;
 	l->source = r.flags & PACKED_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
-	stand_at(l, pc, cfa, fp);
+	fastwalk_stand_at(l, pc, cfa, fp);
 	return true;
 }
 
@@ -245,7 +247,7 @@ static bool fastwalk_follow_pointer(struct fastwalk_slot *l)
 }
 
 /* No call precedes a planted return address: the frame's place is the address itself. */
-static bool end_at_root(struct fastwalk_slot *l, struct packed_rule r)
+static bool fastwalk_end_at_root(struct fastwalk_slot *l, struct packed_rule r)
 {
 	if (r.flags & PACKED_CALLERS_ONLY) {
 		if (!(l->flags & FRAME_CALLER))
@@ -258,14 +260,14 @@ static bool end_at_root(struct fastwalk_slot *l, struct packed_rule r)
 __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, struct packed_rule r)
 {
 	if (r.how == PACKED_ROOT)
-		return end_at_root(l, r);
+		return fastwalk_end_at_root(l, r);
 	if (r.how == PACKED_SWITCH)
 		return fastwalk_end_here(l, FASTWALK_SWITCH);
 	if (r.how == PACKED_NONE)
 		return fastwalk_finish(l, FASTWALK_NO_CFI);
 	if (r.how == PACKED_POINTER)
 		return fastwalk_follow_pointer(l);
-	if (!(r.how == PACKED_SIGNAL ? leave_signal(l, r) : find_caller(l, r)))
+	if (!(r.how == PACKED_SIGNAL ? fastwalk_leave_signal(l, r) : fastwalk_find_caller(l, r)))
 		return false;
 	return ++l->frame < l->past;
 }
@@ -276,7 +278,7 @@ __attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, stru
  */
 
 /* Enters code without a file. */
-static bool enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
+static bool fastwalk_enter_anonymous(struct fastwalk *w, struct fastwalk_slot *l)
 {
 	if (!l->pointers || !l->map || l->map->kind != MAPPING_ANON || l->map->opening)
 		return fastwalk_finish(l, FASTWALK_NO_CFI);
@@ -313,7 +315,7 @@ static inline bool fastwalk_arrive(struct fastwalk *w, struct fastwalk_slot *l)
 		return fastwalk_finish(l, FASTWALK_ROOT);
 	place = fastwalk_slot__place(l);
 	if (place - l->start >= l->sz && unlikely(!fastwalk_enter(w, l, place)))
-		return enter_anonymous(w, l);
+		return fastwalk_enter_anonymous(w, l);
 	l->key = place + l->base;
 	l->cached = rule_cache__place(&w->rules, l->key);
 	__builtin_prefetch(l->cached);
@@ -380,7 +382,7 @@ static void fastwalk_set_out(struct fastwalk *w, struct fastwalk_slot *l)
 	l->suffix_sp = l->cached_stack ? suffix_stack__first_sp(l->cached_stack) : UINT64_MAX;
 	l->suffix_idx = 0;
 	l->from_cache = false;
-	stand_at(l, l->pc, l->sp, l->fp);
+	fastwalk_stand_at(l, l->pc, l->sp, l->fp);
 	if (l->cached_stack && suffix_stack__is_far(l->cached_stack))
 		suffix_cache__prefetch(l);
 }
@@ -395,7 +397,7 @@ static inline bool fastwalk_begin(struct fastwalk *w, struct track *t, struct fa
 	return l->snapshot->sz >= 8 && !l->idle && l->frame < l->past;
 }
 
-static inline bool may_pass(struct fastwalk_slot *l)
+static inline bool fastwalk_may_pass(struct fastwalk_slot *l)
 {
 	return l->from_cache &&
 	       suffix_stack__may_pass(l->cached_stack, l->suffix_idx, (size_t)(l->note - l->notes));
@@ -407,14 +409,15 @@ static inline __attribute__((always_inline)) void fastwalk_take_off(struct track
 {
 	struct track ended = *t;
 
-	if (ended.lane->end == FASTWALK_ROOT && ended.lane->cached_stack && !may_pass(ended.lane))
+	if (ended.lane->end == FASTWALK_ROOT && ended.lane->cached_stack &&
+	    !fastwalk_may_pass(ended.lane))
 		suffix_cache__keep(ended.lane);
 	*t = *last;
 	*last = ended;
 }
 
 /* Runs half a step of all walks in progress. Returns the number that remain. */
-static inline size_t arrive_all(struct fastwalk *w, struct track *going, size_t cnt)
+static inline size_t fastwalk_arrive_all(struct fastwalk *w, struct track *going, size_t cnt)
 {
 	struct track *past = going + cnt;
 
@@ -427,7 +430,7 @@ static inline size_t arrive_all(struct fastwalk *w, struct track *going, size_t 
 	return (size_t)(past - going);
 }
 
-static inline size_t climb_all(struct fastwalk *w, struct track *going, size_t cnt)
+static inline size_t fastwalk_climb_all(struct fastwalk *w, struct track *going, size_t cnt)
 {
 	struct track *past = going + cnt;
 
@@ -451,8 +454,8 @@ void fastwalk__go(struct fastwalk *w, struct fastwalk_slot *lanes, size_t cnt)
 	do {
 		while (n < FASTWALK_SLOTS && next < past)
 			n += fastwalk_begin(w, &going[n], next++);
-		n = arrive_all(w, going, n);
-		n = climb_all(w, going, n);
+		n = fastwalk_arrive_all(w, going, n);
+		n = fastwalk_climb_all(w, going, n);
 	} while (n || next < past);
 	for (size_t i = 0; i < cnt; i++)
 		lanes[i].trace->cnt = (size_t)(lanes[i].frame - lanes[i].trace->frames);

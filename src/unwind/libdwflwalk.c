@@ -58,15 +58,16 @@ void libdwflwalk__free(struct libdwflwalk *n)
 
 /* ---- modules from mappings ---- */
 
-static int no_debuginfo(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
-			const char *file_name, const char *link, GElf_Word crc, char **path)
+static int libdwflwalk_no_debuginfo(Dwfl_Module *mod, void **userdata, const char *name,
+				    Dwarf_Addr base, const char *file_name, const char *link,
+				    GElf_Word crc, char **path)
 {
 	(void)mod, (void)userdata, (void)name, (void)base;
 	(void)file_name, (void)link, (void)crc, (void)path;
 	return -1;
 }
 
-static int file_fd(const struct elf_file *f)
+static int libdwflwalk_file_fd(const struct elf_file *f)
 {
 	int fd;
 
@@ -82,7 +83,7 @@ static int file_fd(const struct elf_file *f)
 
 /* Finds the difference between addresses and link-time addresses. The first page may also belong to
  * another segment. */
-static bool find_bias(const struct mapping *m, uint64_t *bias)
+static bool libdwflwalk_find_bias(const struct mapping *m, uint64_t *bias)
 {
 	for (size_t i = 0; m->file && i < m->file->segment_cnt; i++) {
 		const struct elf_segment *s = &m->file->segments[i];
@@ -101,15 +102,15 @@ static void libdwflwalk_report(Dwfl *dwfl, const struct mapping *m, size_t numbe
 	char name[32];
 	int fd;
 
-	if (!find_bias(m, &bias))
+	if (!libdwflwalk_find_bias(m, &bias))
 		return;
 	snprintf(name, sizeof(name), "%zu", number);
-	fd = file_fd(m->file);
+	fd = libdwflwalk_file_fd(m->file);
 	if (fd >= 0 && !dwfl_report_elf(dwfl, name, name, fd, bias, true))
 		close(fd);
 }
 
-static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+static pid_t libdwflwalk_next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
 	struct modules *m = arg;
 
@@ -120,7 +121,7 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 	return (pid_t)m->tgid;
 }
 
-static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
+static bool libdwflwalk_memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
 {
 	struct modules *m = arg;
 	const struct snapshot *s = &m->sample->stack;
@@ -130,7 +131,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg
 	return snapshot__word(s, addr, word);
 }
 
-static bool set_registers(Dwfl_Thread *thread, void *arg)
+static bool libdwflwalk_set_registers(Dwfl_Thread *thread, void *arg)
 {
 	const struct sample *s = ((struct modules *)arg)->sample;
 
@@ -139,12 +140,12 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = memory_read,
-	.set_initial_registers = set_registers,
+	.next_thread = libdwflwalk_next_thread,
+	.memory_read = libdwflwalk_memory_read,
+	.set_initial_registers = libdwflwalk_set_registers,
 };
 
-static const Dwfl_Callbacks callbacks = { .find_debuginfo = no_debuginfo };
+static const Dwfl_Callbacks callbacks = { .find_debuginfo = libdwflwalk_no_debuginfo };
 
 static int modules__make(struct modules *m, const struct process *p)
 {
@@ -214,7 +215,7 @@ static enum unwind_status libdwflwalk_status_of(const struct libdwflwalk_visit *
 	return v->sample->truncated || v->sample->stack.holes ? UNWIND_TRUNCATED : UNWIND_NO_CFI;
 }
 
-static void leaf_only(const struct libdwflwalk_visit *v)
+static void libdwflwalk_leaf_only(const struct libdwflwalk_visit *v)
 {
 	uint64_t pc = v->sample->regs[v->sample->machine->pc];
 
@@ -236,6 +237,6 @@ void libdwflwalk__walk(struct libdwflwalk *n, const struct process *process,
 		m->sample = NULL;
 	}
 	if (trace->cnt == 0)
-		leaf_only(&v);
+		libdwflwalk_leaf_only(&v);
 	trace->status = sample->compat ? UNWIND_COMPAT : libdwflwalk_status_of(&v, rc);
 }

@@ -5,13 +5,13 @@
 
 /* ---- return addresses ---- */
 
-static bool is_return_address(struct slowwalk *w, uint64_t addr)
+static bool nocfi_is_return_address(struct slowwalk *w, uint64_t addr)
 {
 	return slowwalk__is_behind(w, addr, elf_code__after_call, true);
 }
 
 /* Returns whether goroutines return to this address. */
-static bool is_in_goexit(struct slowwalk *w, uint64_t addr)
+static bool nocfi_is_in_goexit(struct slowwalk *w, uint64_t addr)
 {
 	struct frame caller = { addr, .map = slowwalk__map(w, addr - 1), .flags = FRAME_CALLER };
 	uint64_t vaddr;
@@ -25,7 +25,7 @@ static bool is_in_goexit(struct slowwalk *w, uint64_t addr)
 /* ---- by frame pointer ---- */
 
 /* Counts the frames before the current one that were found by frame pointer. */
-static size_t count_chain(const struct slowwalk *w)
+static size_t nocfi_count_chain(const struct slowwalk *w)
 {
 	const struct frame *f = w->trace->frames;
 	size_t i = w->trace->cnt;
@@ -38,7 +38,7 @@ static size_t count_chain(const struct slowwalk *w)
 
 /* The kernel starts a program with a frame pointer of 0 at the very top of its stack (psABI 3.4.1).
  */
-static bool is_at_top(const struct slowwalk *w)
+static bool nocfi_is_at_top(const struct slowwalk *w)
 {
 	return regs__has(&w->regs, slowwalk__machine(w)->fp) && slowwalk__fp(w) == 0 &&
 	       !w->sample->truncated && slowwalk__snapshot_end(w) - slowwalk__sp(w) <= ENTRY_MAX;
@@ -51,20 +51,20 @@ static bool is_at_top(const struct slowwalk *w)
  * the register for other values may have any number in it. Therefore 0 counts only at the end of a
  * chain, and at the top of the stack.
  */
-static enum unwind_status end_of_chain(const struct slowwalk *w, bool caller)
+static enum unwind_status nocfi_end_of_chain(const struct slowwalk *w, bool caller)
 {
-	return caller && (count_chain(w) >= CHAIN_MIN || is_at_top(w)) ? UNWIND_ROOT
-								       : UNWIND_NO_CFI;
+	return caller && (nocfi_count_chain(w) >= CHAIN_MIN || nocfi_is_at_top(w)) ? UNWIND_ROOT
+										   : UNWIND_NO_CFI;
 }
 
 /* The frame pointer points outside the snapshot. After a chain it surely is a frame pointer. */
-static enum unwind_status off_snapshot(const struct slowwalk *w, uint64_t fp)
+static enum unwind_status nocfi_off_snapshot(const struct slowwalk *w, uint64_t fp)
 {
 	if (w->sample->truncated && fp + 16 > slowwalk__snapshot_end(w))
 		return UNWIND_TRUNCATED;
 	if (slowwalk__lacks(w, fp) || slowwalk__lacks(w, fp + 8))
 		return UNWIND_TRUNCATED;
-	return count_chain(w) ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
+	return nocfi_count_chain(w) ? UNWIND_OTHER_STACK : UNWIND_NO_CFI;
 }
 
 enum unwind_status no_cfi__follow_fp(struct slowwalk *w, bool caller)
@@ -75,16 +75,16 @@ enum unwind_status no_cfi__follow_fp(struct slowwalk *w, bool caller)
 	if (!regs__has(&w->regs, m->fp))
 		return UNWIND_NO_CFI;
 	if (fp == 0)
-		return end_of_chain(w, caller);
+		return nocfi_end_of_chain(w, caller);
 	if (!slowwalk__is_stack_like(w, fp))
 		return UNWIND_NO_CFI;
 	if (!snapshot__word(w->stack, fp, &saved) || !snapshot__word(w->stack, fp + 8, &pc))
-		return off_snapshot(w, fp);
+		return nocfi_off_snapshot(w, fp);
 	if (fp < slowwalk__sp(w))
 		return UNWIND_NO_CFI;
 	pc &= w->code_bits;
 	if (pc == 0)
-		return count_chain(w) ? UNWIND_ROOT : UNWIND_NO_CFI;
+		return nocfi_count_chain(w) ? UNWIND_ROOT : UNWIND_NO_CFI;
 	if (!slowwalk__map(w, pc - 1))
 		return UNWIND_NO_CFI;
 	w->source = caller ? FRAME_BY_POINTER : FRAME_BY_LEAF_POINTER;
@@ -94,7 +94,7 @@ enum unwind_status no_cfi__follow_fp(struct slowwalk *w, bool caller)
 }
 
 /* Finds the return address of a leaf without a frame, and its caller's stack pointer. */
-static bool find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t *sp)
+static bool nocfi_find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t *sp)
 {
 	const struct machine *m = slowwalk__machine(w);
 	uint64_t own;
@@ -117,7 +117,7 @@ static bool find_return_address(const struct slowwalk *w, uint64_t *pc, uint64_t
  * A new thread starts after the system call that created it, in code of the C library without CFI:
  * the system call returned 0 there, and the stack is empty or has old data.
  */
-static bool is_new_thread(struct slowwalk *w)
+static bool nocfi_is_new_thread(struct slowwalk *w)
 {
 	return regs__has(&w->regs, RESULT_REG) && w->regs.v[RESULT_REG] == 0 &&
 	       slowwalk__is_behind(w, slowwalk__pc(w), elf_code__after_clone, false);
@@ -126,7 +126,8 @@ static bool is_new_thread(struct slowwalk *w)
 /* ---- by instructions ---- */
 
 /* Finds the caller's stack pointer; returns false if it is unknown. */
-static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *rule, uint64_t *cfa)
+static bool nocfi_find_code_cfa(const struct slowwalk *w, const struct packed_rule *rule,
+				uint64_t *cfa)
 {
 	const struct machine *m = slowwalk__machine(w);
 	uint16_t base = rule->how == PACKED_FP ? m->fp : m->sp;
@@ -140,19 +141,19 @@ static bool find_code_cfa(const struct slowwalk *w, const struct packed_rule *ru
  * no return address is there: data among the code, or a jump that the scan did not follow, may have
  * misled it. A root also needs a frame pointer of 0, because no call confirms it.
  */
-static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_rule *rule)
+static enum unwind_status nocfi_step_by_code(struct slowwalk *w, const struct packed_rule *rule)
 {
 	const struct machine *m = slowwalk__machine(w);
 	uint64_t cfa, pc, fp = slowwalk__fp(w);
 
 	if (rule->how == PACKED_ROOT)
 		return regs__has(&w->regs, m->fp) && fp == 0 ? UNWIND_ROOT : SLOWWALK_STAY;
-	if (!find_code_cfa(w, rule, &cfa) || !snapshot__word(w->stack, cfa - 8, &pc))
+	if (!nocfi_find_code_cfa(w, rule, &cfa) || !snapshot__word(w->stack, cfa - 8, &pc))
 		return SLOWWALK_STAY;
 	if (rule->fp != PACKED_FP_KEPT &&
 	    !snapshot__word(w->stack, cfa + 8 * (uint64_t)(int64_t)rule->fp, &fp))
 		return SLOWWALK_STAY;
-	if (!is_return_address(w, pc) && !is_in_goexit(w, pc))
+	if (!nocfi_is_return_address(w, pc) && !nocfi_is_in_goexit(w, pc))
 		return SLOWWALK_STAY;
 	w->regs.v[m->fp] = fp;
 	w->regs.valid = m->caller & ~(rule->flags & PACKED_FP_LOST ? 1ull << m->fp : 0);
@@ -169,7 +170,7 @@ static enum unwind_status step_by_code(struct slowwalk *w, const struct packed_r
  * CFI: [endbr64;] sub $8, %rsp; call *%rcx; add $8, %rsp; ret (Python/asm_trampoline.S). From 3.14
  * on it has a frame pointer. Each place is behind the call; 3.13 aligns the copies.
  */
-static bool is_place_in_trampoline(const struct slowwalk *w)
+static bool nocfi_is_place_in_trampoline(const struct slowwalk *w)
 {
 	static const struct {
 		uint8_t distance, place;
@@ -182,28 +183,28 @@ static bool is_place_in_trampoline(const struct slowwalk *w)
 	return found && w->map->kind == MAPPING_ANON && !machine__links(slowwalk__machine(w));
 }
 
-static bool has_frame_pointer(struct slowwalk *w)
+static bool nocfi_has_frame_pointer(struct slowwalk *w)
 {
 	uint64_t fp = slowwalk__fp(w), pc;
 
 	return fp >= slowwalk__sp(w) && snapshot__word(w->stack, fp + 8, &pc) &&
-	       is_return_address(w, pc);
+	       nocfi_is_return_address(w, pc);
 }
 
 /* The interpreter calls the trampoline, which calls the interpreter. */
-static bool is_in_trampoline(struct slowwalk *w, uint64_t *pc)
+static bool nocfi_is_in_trampoline(struct slowwalk *w, uint64_t *pc)
 {
 	const struct trace *t = w->trace;
 	const struct mapping *callee = t->cnt > 1 ? t->frames[t->cnt - 2].map : NULL, *caller;
 
-	if (!is_place_in_trampoline(w) || !callee || !callee->file || has_frame_pointer(w) ||
-	    !snapshot__word(w->stack, slowwalk__sp(w) + 8, pc))
+	if (!nocfi_is_place_in_trampoline(w) || !callee || !callee->file ||
+	    nocfi_has_frame_pointer(w) || !snapshot__word(w->stack, slowwalk__sp(w) + 8, pc))
 		return false;
 	caller = slowwalk__map(w, *pc - 1);
-	return caller && caller->file == callee->file && is_return_address(w, *pc);
+	return caller && caller->file == callee->file && nocfi_is_return_address(w, *pc);
 }
 
-static enum unwind_status leave_trampoline(struct slowwalk *w, uint64_t pc)
+static enum unwind_status nocfi_leave_trampoline(struct slowwalk *w, uint64_t pc)
 {
 	w->source = FRAME_BY_CODE;
 	return slowwalk__return_to(w, pc, slowwalk__sp(w) + 16);
@@ -213,18 +214,18 @@ static enum unwind_status leave_trampoline(struct slowwalk *w, uint64_t pc)
  * A leaf without CFI (JIT code, hand-written assembly) often has no frame: the frame pointer is
  * then its caller's, and the return address is at the stack pointer, or in the link register.
  */
-static enum unwind_status guess_caller(struct slowwalk *w, bool caller)
+static enum unwind_status nocfi_guess_caller(struct slowwalk *w, bool caller)
 {
 	uint64_t pc, sp;
 
-	if (!caller && find_return_address(w, &pc, &sp) && is_return_address(w, pc)) {
+	if (!caller && nocfi_find_return_address(w, &pc, &sp) && nocfi_is_return_address(w, pc)) {
 		w->source = FRAME_BY_RETURN_ADDRESS;
 		return slowwalk__return_to(w, pc, sp);
 	}
-	if (!caller && is_new_thread(w))
+	if (!caller && nocfi_is_new_thread(w))
 		return UNWIND_ROOT;
-	if (caller && is_in_trampoline(w, &pc))
-		return leave_trampoline(w, pc);
+	if (caller && nocfi_is_in_trampoline(w, &pc))
+		return nocfi_leave_trampoline(w, pc);
 	return no_cfi__follow_fp(w, caller);
 }
 
@@ -232,7 +233,7 @@ enum unwind_status no_cfi__leave_entry(struct slowwalk *w)
 {
 	uint64_t pc, sp;
 
-	if (!find_return_address(w, &pc, &sp) || !is_return_address(w, pc))
+	if (!nocfi_find_return_address(w, &pc, &sp) || !nocfi_is_return_address(w, pc))
 		return UNWIND_NO_CFI;
 	w->source = FRAME_BY_RETURN_ADDRESS;
 	return slowwalk__return_to(w, pc, sp);
@@ -254,15 +255,15 @@ enum unwind_status no_cfi__step(struct slowwalk *w, struct libdw_rules *cfi, uin
 	const struct packed_rule *rule;
 	enum unwind_status status;
 
-	if (!caller && w->map->file && is_at_top(w))
+	if (!caller && w->map->file && nocfi_is_at_top(w))
 		return UNWIND_ROOT;
-	if (caller && is_in_goexit(w, slowwalk__pc(w)))
+	if (caller && nocfi_is_in_goexit(w, slowwalk__pc(w)))
 		return UNWIND_ROOT;
 	rule = cfi ? libdw_rules__code_rule(cfi, place) : NULL;
 	w->coded = rule;
 	w->awaits |= cfi && libdw_rules__awaits(cfi);
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
-	status = rule ? step_by_code(w, rule) : SLOWWALK_STAY;
-	return status == SLOWWALK_STAY ? guess_caller(w, caller) : status;
+	status = rule ? nocfi_step_by_code(w, rule) : SLOWWALK_STAY;
+	return status == SLOWWALK_STAY ? nocfi_guess_caller(w, caller) : status;
 }

@@ -10,7 +10,7 @@
 
 /* The stack pointer is outside the snapshot: a signal frame restored it, or a CFA switched stacks.
  */
-static enum unwind_status left_snapshot(const struct slowwalk *w)
+static enum unwind_status slowwalk_left_snapshot(const struct slowwalk *w)
 {
 	uint64_t sp = slowwalk__sp(w);
 	bool above = sp > slowwalk__snapshot_end(w) && slowwalk__is_stack_like(w, sp);
@@ -73,7 +73,7 @@ static enum unwind_status slowwalk_go_back(struct slowwalk *w)
 }
 
 /* A handler on a signal stack interrupted code on another stack. */
-static bool leave_signal_stack(struct slowwalk *w)
+static bool slowwalk_leave_signal_stack(struct slowwalk *w)
 {
 	const struct other_stack *o = &w->sample->before;
 
@@ -84,7 +84,8 @@ static bool leave_signal_stack(struct slowwalk *w)
 	return true;
 }
 
-static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rule *rule, bool leaf)
+static enum unwind_status slowwalk_step_by_rule(struct slowwalk *w, const struct full_rule *rule,
+						bool leaf)
 {
 	uint64_t sp = slowwalk__sp(w), cfa;
 	bool signal = rule->flags & RULE_SIGNAL;
@@ -97,7 +98,7 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	if (rule->flags & RULE_LOCK_STUB && leaf)
 		return UNWIND_NO_CFI;
 	if (!slowwalk__in_snapshot(w, sp))
-		return left_snapshot(w);
+		return slowwalk_left_snapshot(w);
 	err = full_rule__apply(rule, w->stack, &w->regs, &cfa);
 	if (err)
 		return slowwalk_failed(w, rule, cfa);
@@ -107,7 +108,7 @@ static enum unwind_status step_by_rule(struct slowwalk *w, const struct full_rul
 	w->signal_sp = signal ? sp : 0;
 	w->flags = signal || rule->flags & RULE_INTERRUPTED ? 0 : FRAME_CALLER;
 	w->source = rule->flags & RULE_UNWINDING ? FRAME_BY_UNWINDING : FRAME_BY_CFI;
-	if (signal && leave_signal_stack(w))
+	if (signal && slowwalk_leave_signal_stack(w))
 		return SLOWWALK_GO_ON;
 	return slowwalk_moved(w, sp, leaf && !signal) ? SLOWWALK_GO_ON : UNWIND_NO_PROGRESS;
 }
@@ -126,7 +127,7 @@ static const uint8_t uprobe_pushed[] = { 0,  8,	 8,  16, 24, 24, 24, 24, 24,
 
 /* The return address shows that the page has the expected code: in the file, the nop precedes it.
  */
-static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
+static bool slowwalk_leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
 {
 	return snapshot__word(w->stack, at, pc) &&
 	       slowwalk__is_behind(w, *pc, elf_code__after_nop, false);
@@ -138,16 +139,16 @@ static bool leaves_at(struct slowwalk *w, uint64_t at, uint64_t *pc)
  * not run yet (kernel/events/uprobes.c, xol_get_insn_slot()). Most probes are where a function
  * starts.
  */
-static enum unwind_status leave_uprobe(struct slowwalk *w)
+static enum unwind_status slowwalk_leave_uprobe(struct slowwalk *w)
 {
 	uint64_t off = slowwalk__pc(w) - w->map->start, at = slowwalk__sp(w), pc;
 
 	if (off >= sizeof(uprobe_pushed))
 		return no_cfi__leave_entry(w);
 	at += uprobe_pushed[off];
-	if (!leaves_at(w, at, &pc)) {
+	if (!slowwalk_leaves_at(w, at, &pc)) {
 		at = slowwalk__sp(w) - sizeof(pc);
-		if (off != UPROBE_IN_CALL || !leaves_at(w, at, &pc))
+		if (off != UPROBE_IN_CALL || !slowwalk_leaves_at(w, at, &pc))
 			return UNWIND_NO_CFI;
 	}
 	w->source = FRAME_BY_CFI;
@@ -156,7 +157,7 @@ static enum unwind_status leave_uprobe(struct slowwalk *w)
 
 /* Returns whether the rule needs the stack pointer, which may be unknown after a frame without CFI.
  */
-static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
+static bool slowwalk_needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 {
 	return !(rule->flags & (RULE_ROOT | RULE_SWITCH)) &&
 	       (rule->cfa.how != RULE_REG || rule->cfa.reg == slowwalk__machine(w)->sp);
@@ -165,7 +166,7 @@ static bool needs_sp(const struct slowwalk *w, const struct full_rule *rule)
 /* ---- in code of a managed runtime ---- */
 
 /* Returns SLOWWALK_STAY if the code belongs to no runtime. */
-static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
+static enum unwind_status slowwalk_step_managed(struct slowwalk *w, struct frame *f)
 {
 	const struct machine *m = slowwalk__machine(w);
 	const struct managed_query q = { w->process, w->sample, w->stack, w->patient };
@@ -194,14 +195,14 @@ static enum unwind_status step_managed(struct slowwalk *w, struct frame *f)
 }
 
 /* Some runtimes have code in their own file. */
-static enum unwind_status step_without_rule(struct slowwalk *w, struct frame *f,
-					    struct libdw_rules *cfi, uint64_t vaddr)
+static enum unwind_status slowwalk_step_without_rule(struct slowwalk *w, struct frame *f,
+						     struct libdw_rules *cfi, uint64_t vaddr)
 {
 	bool caller = f->flags & FRAME_CALLER;
 	enum unwind_status status = SLOWWALK_STAY;
 
 	if (w->managed.step && f->map->kind == MAPPING_FILE)
-		status = step_managed(w, f);
+		status = slowwalk_step_managed(w, f);
 	return status == SLOWWALK_STAY ? no_cfi__step(w, cfi, vaddr - caller, caller) : status;
 }
 
@@ -219,9 +220,9 @@ enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
 	if (!f->map)
 		return caller ? UNWIND_NO_MAP : no_cfi__leave_no_code(w);
 	if (f->map->kind == MAPPING_UPROBES && !caller)
-		return leave_uprobe(w);
+		return slowwalk_leave_uprobe(w);
 	if (w->managed.step && f->map->kind == MAPPING_ANON) {
-		enum unwind_status status = step_managed(w, f);
+		enum unwind_status status = slowwalk_step_managed(w, f);
 
 		if (status != SLOWWALK_STAY)
 			return status;
@@ -235,12 +236,12 @@ enum unwind_status slowwalk__step(struct slowwalk *w, struct frame *f)
 	if (w->awaits && w->patient)
 		return UNWIND_NO_CFI;
 	if (!rule)
-		return step_without_rule(w, f, cfi, vaddr);
+		return slowwalk_step_without_rule(w, f, cfi, vaddr);
 	if (rule->flags & (RULE_SIGNAL | RULE_PLANTED)) /* the pc itself is the place */
 		f->flags &= ~(uint32_t)FRAME_CALLER;
 	if (rule->flags & RULE_SIGNAL)
 		f->flags |= FRAME_SIGNAL;
-	if (!regs__has(&w->regs, slowwalk__machine(w)->sp) && needs_sp(w, rule))
+	if (!regs__has(&w->regs, slowwalk__machine(w)->sp) && slowwalk_needs_sp(w, rule))
 		return no_cfi__follow_fp(w, caller);
-	return step_by_rule(w, rule, !caller);
+	return slowwalk_step_by_rule(w, rule, !caller);
 }

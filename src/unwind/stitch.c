@@ -170,7 +170,7 @@ static bool stitch_same_place(const struct node *a, const struct node *b)
 }
 
 /* Returns the index of the frame with this stack pointer; stack pointers ascend. */
-static size_t find_sp(const struct stitch_memory *m, uint64_t sp)
+static size_t stitch_find_sp(const struct stitch_memory *m, uint64_t sp)
 {
 	return SEARCH_COUNT(m->nodes, m->cnt, n, n->sp < sp);
 }
@@ -183,7 +183,7 @@ static size_t find_sp(const struct stitch_memory *m, uint64_t sp)
 static bool stitch_agree(const struct stitch *s, size_t cnt, const struct stitch_memory *m,
 			 size_t *at)
 {
-	size_t i = cnt - 1, j = find_sp(m, s->nodes[i].sp), same = 0;
+	size_t i = cnt - 1, j = stitch_find_sp(m, s->nodes[i].sp), same = 0;
 
 	*at = j;
 	if (j == m->cnt || !stitch_same_place(&s->nodes[i], &m->nodes[j]))

@@ -41,7 +41,7 @@ static bool suffixcache_is_here(const struct fastwalk_slot *l, const struct suff
 
 /* Returns true if the snapshot covers the stack from the current frame to the root, and so every
  * word that is compared. */
-static bool holds_rest(const struct fastwalk_slot *l, const struct suffix_stack *s)
+static bool suffixcache_holds_rest(const struct fastwalk_slot *l, const struct suffix_stack *s)
 {
 	uint64_t sz = l->words_end + sizeof(uint64_t) - 1;
 
@@ -98,7 +98,7 @@ bool suffix_cache__copy_rest(struct fastwalk_slot *l)
 	if (!cnt || s->frames[at].frame.sp != l->sp)
 		return suffixcache_go_on(l, s, at);
 	if (cnt > (size_t)(l->past - l->frame) || !suffixcache_is_here(l, &s->frames[at]) ||
-	    !holds_rest(l, s))
+	    !suffixcache_holds_rest(l, s))
 		return suffixcache_go_on(l, s, at + 1);
 	same = suffixcache_copy_rest(l, s, at);
 	if (same < SUFFIX_FRAMES)
@@ -141,7 +141,7 @@ static bool suffixcache_set_words(struct suffix_frame *r, const struct fastwalk_
 
 /* Returns true for an ordinary caller in a file. A signal can interrupt any code, and the rules of
  * code without a file may arrive later. */
-static bool is_plain(const struct frame *f)
+static bool suffixcache_is_plain(const struct frame *f)
 {
 	return f->flags == FRAME_CALLER && f->map && f->map->file;
 }
@@ -158,12 +158,12 @@ void suffix_cache__keep(struct fastwalk_slot *l)
 	size_t at = l->from_cache ? l->suffix_idx : SUFFIX_FRAMES - 1,
 	       more = l->from_cache ? 1 : at;
 
-	if (s->maps != l->process->version || !(is_plain(f) || suffixcache_is_end(f)))
+	if (s->maps != l->process->version || !(suffixcache_is_plain(f) || suffixcache_is_end(f)))
 		return;
 	for (;; more--, n--, f--, at--) {
 		s->frames[at].frame = *f;
 		s->frames[at].fp = n->fp;
-		if (!more || !at || n == l->notes || !is_plain(f - 1) ||
+		if (!more || !at || n == l->notes || !suffixcache_is_plain(f - 1) ||
 		    !suffixcache_set_words(&s->frames[at], l, n, f - 1))
 			break;
 	}

@@ -52,7 +52,7 @@ void unwinder__free(struct unwinder *u)
 }
 
 /* Walks one frame by the slow walk: full rules, all registers. */
-static enum unwind_status walk_frame(struct slowwalk *w)
+static enum unwind_status unwinder_walk_frame(struct slowwalk *w)
 {
 	struct frame *f = &w->trace->frames[w->trace->cnt++];
 
@@ -62,12 +62,12 @@ static enum unwind_status walk_frame(struct slowwalk *w)
 	return slowwalk__step(w, f);
 }
 
-static enum unwind_status walk_on(struct slowwalk *w)
+static enum unwind_status unwinder_walk_on(struct slowwalk *w)
 {
 	enum unwind_status status = SLOWWALK_GO_ON;
 
 	while (status == SLOWWALK_GO_ON && w->trace->cnt < TRACE_MAX)
-		status = walk_frame(w);
+		status = unwinder_walk_frame(w);
 	return status == SLOWWALK_GO_ON ? UNWIND_LIMIT : status;
 }
 
@@ -83,7 +83,7 @@ static void unwinder_begin(struct slowwalk *w)
 }
 
 /* Prepares a walk after a trampoline. */
-static void come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
+static void unwinder_come_from_signal(struct slowwalk *w, const struct fastwalk_slot *l)
 {
 	const struct machine *m = slowwalk__machine(w);
 
@@ -108,7 +108,7 @@ static bool unwinder_is_known(struct unwinder *u, const struct fastwalk_slot *l)
 }
 
 /* If false, the sample is walked again when the awaited files have been read. */
-static bool is_final(const struct slowwalk *w)
+static bool unwinder_is_final(const struct slowwalk *w)
 {
 	return !(w->awaits && w->patient);
 }
@@ -130,7 +130,7 @@ static void unwinder_learn(struct unwinder *u, struct fastwalk_slot *l, const st
 }
 
 /* Returns whether a table has no rule for the next frame. */
-static bool is_bare(struct unwinder *u)
+static bool unwinder_is_bare(struct unwinder *u)
 {
 	const struct slowwalk *w = &u->walk;
 	uint64_t place = slowwalk__pc(w) - !!(w->flags & FRAME_CALLER);
@@ -146,11 +146,11 @@ static enum unwind_status unwinder_cross(struct unwinder *u, struct fastwalk_slo
 	enum unwind_status status;
 
 	do {
-		w->bare = is_bare(u);
-		status = walk_frame(w);
+		w->bare = unwinder_is_bare(u);
+		status = unwinder_walk_frame(w);
 		if (status != SLOWWALK_GO_ON)
 			return status;
-		if (!is_final(w))
+		if (!unwinder_is_final(w))
 			return UNWIND_NO_CFI;
 		unwinder_learn(u, l, &w->trace->frames[w->trace->cnt - 1]);
 		if (w->trace->cnt >= TRACE_MAX)
@@ -166,7 +166,7 @@ static enum unwind_status unwinder_cross(struct unwinder *u, struct fastwalk_slo
 }
 
 /* Continues slowly after the frames of the fast walk; the first frame has all registers. */
-static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_walk_behind(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
 	const struct machine *m = slowwalk__machine(w);
@@ -182,7 +182,7 @@ static enum unwind_status walk_behind(struct unwinder *u, struct fastwalk_slot *
 	w->flags = l->flags;
 	w->regs.valid = m->caller;
 	if (!(l->flags & FRAME_CALLER))
-		come_from_signal(w, l);
+		unwinder_come_from_signal(w, l);
 	return unwinder_cross(u, l);
 }
 
@@ -219,8 +219,8 @@ static enum unwind_status unwinder_walk(struct unwinder *u, struct fastwalk_slot
 	case FASTWALK_SWITCH: return unwinder_switched(u, l);
 	case FASTWALK_CUT: return unwinder_done(u, l, UNWIND_TRUNCATED);
 	case FASTWALK_NO_CFI:
-		status = walk_behind(u, l);
-		u->stats.partly += status != SLOWWALK_GO_ON && is_final(w);
+		status = unwinder_walk_behind(u, l);
+		u->stats.partly += status != SLOWWALK_GO_ON && unwinder_is_final(w);
 		return status;
 	case FASTWALK_ROOT: /* nothing is left */
 	case FASTWALK_ODD: break;
@@ -229,8 +229,8 @@ static enum unwind_status unwinder_walk(struct unwinder *u, struct fastwalk_slot
 	w->bare = false;
 	slowwalk__stand_on(w, &w->sample->stack);
 	unwinder_begin(w);
-	status = walk_on(w);
-	u->stats.odd += is_final(w);
+	status = unwinder_walk_on(w);
+	u->stats.odd += unwinder_is_final(w);
 	fastwalk__request_tables(u->flat, w->trace);
 	return status;
 }
@@ -247,13 +247,13 @@ static enum unwind_status unwinder_compat(struct slowwalk *w)
 	return UNWIND_COMPAT;
 }
 
-static uint64_t code_bits(const struct sample *s)
+static uint64_t unwinder_code_bits(const struct sample *s)
 {
 	return s->code_bits ? s->code_bits : s->machine->code_bits;
 }
 
 /* Assigns field by field: see event__sample(). */
-static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
+static void unwinder_begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
@@ -264,7 +264,7 @@ static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 	l->trace = j->trace;
 	l->trace->cnt = 0;
 	l->map = NULL;
-	l->code_bits = code_bits(s);
+	l->code_bits = unwinder_code_bits(s);
 	l->pc = s->regs[m->pc];
 	l->sp = s->regs[m->sp];
 	l->fp = s->regs[m->fp];
@@ -277,7 +277,7 @@ static void begin_flat(struct fastwalk_slot *l, struct walk_job *j)
 }
 
 /* Continues after the fast walk. Returns SLOWWALK_GO_ON if the fast walk goes on. */
-static enum unwind_status walk_rest(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_walk_rest(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct walk_job *j = l->arg;
 	struct slowwalk *w = &u->walk;
@@ -303,19 +303,19 @@ static bool unwinder_finish(struct unwinder *u, struct fastwalk_slot *l)
 		j->awaits = false;
 		return true;
 	}
-	j->trace->status = walk_rest(u, l);
+	j->trace->status = unwinder_walk_rest(u, l);
 	j->awaits = u->walk.awaits;
 	return j->trace->status != SLOWWALK_GO_ON;
 }
 
 /* Walks up to WALKS_MAX samples. */
-static void walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
+static void unwinder_walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 {
 	struct fastwalk_slot lanes[WALKS_MAX];
 	size_t left;
 
 	for (size_t i = 0; i < cnt; i++)
-		begin_flat(&lanes[i], &jobs[i]);
+		unwinder_begin_flat(&lanes[i], &jobs[i]);
 	for (; cnt; cnt = left) {
 		fastwalk__go(u->flat, lanes, cnt);
 		left = 0;
@@ -330,7 +330,7 @@ void unwinder__walk(struct unwinder *u, const struct process *process, const str
 {
 	u->walk.jobs = NULL;
 	u->walk.patient = false;
-	walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
+	unwinder_walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
 bool unwinder__try(struct unwinder *u, const struct process *process, const struct sample *sample,
@@ -347,8 +347,8 @@ void unwinder__try_many(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 	u->walk.jobs = u->jobs;
 	u->walk.patient = true;
 	for (; cnt > WALKS_MAX; jobs += WALKS_MAX, cnt -= WALKS_MAX)
-		walk_some(u, jobs, WALKS_MAX);
-	walk_some(u, jobs, cnt);
+		unwinder_walk_some(u, jobs, WALKS_MAX);
+	unwinder_walk_some(u, jobs, cnt);
 }
 
 void unwinder__walk_available(struct unwinder *u, const struct process *process,
@@ -356,7 +356,7 @@ void unwinder__walk_available(struct unwinder *u, const struct process *process,
 {
 	u->walk.jobs = u->jobs;
 	u->walk.patient = false;
-	walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
+	unwinder_walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
 void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)

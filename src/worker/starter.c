@@ -72,7 +72,7 @@ static void starter_keep_only(int fd)
  * until its end. They end with it. */
 static const int ignored_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE };
 
-static void reset_signals(void)
+static void starter_reset_signals(void)
 {
 	sigset_t none;
 
@@ -193,7 +193,7 @@ static _Noreturn void starter_leave(int socket, const task_fn functions[TASK_CNT
 	pid_t pid;
 
 	starter_keep_only(socket);
-	reset_signals();
+	starter_reset_signals();
 	prctl(PR_SET_NAME, "stacks-starter");
 	lack = sandbox__leave();
 	pid = fork();

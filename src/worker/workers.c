@@ -242,7 +242,7 @@ static bool workers_may_try_again(int err)
  * Returns how many of FAILURES_MAX a failure counts for. Other processes can kill workers, but they
  * cannot cause wrong answers. `young`: the request is.
  */
-static unsigned failure_weight(const struct worker_result *r, bool young)
+static unsigned workers_failure_weight(const struct worker_result *r, bool young)
 {
 	if (!workers_may_try_again(r->err))
 		return FAILURES_MAX;
@@ -273,7 +273,7 @@ static struct worker_result workers_try(struct workers *s, const struct worker_r
 		}
 		if (!result.failed)
 			break;
-		failures += failure_weight(&result, monotonic__ns() < young_ns);
+		failures += workers_failure_weight(&result, monotonic__ns() < young_ns);
 		workers_note(s, r, result.err, failures >= FAILURES_MAX);
 	}
 	return result;

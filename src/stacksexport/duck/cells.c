@@ -21,22 +21,22 @@ bool cells__is_null(const struct cells *c, idx_t row)
 	return !c->vector || (c->validity && !duckdb_validity_row_is_valid(c->validity, row));
 }
 
-static int64_t from_i8(const void *data, idx_t row)
+static int64_t cells_from_i8(const void *data, idx_t row)
 {
 	return ((const int8_t *)data)[row];
 }
 
-static int64_t from_i16(const void *data, idx_t row)
+static int64_t cells_from_i16(const void *data, idx_t row)
 {
 	return ((const int16_t *)data)[row];
 }
 
-static int64_t from_i32(const void *data, idx_t row)
+static int64_t cells_from_i32(const void *data, idx_t row)
 {
 	return ((const int32_t *)data)[row];
 }
 
-static int64_t from_i64(const void *data, idx_t row)
+static int64_t cells_from_i64(const void *data, idx_t row)
 {
 	return ((const int64_t *)data)[row];
 }
@@ -63,7 +63,7 @@ static int64_t cells_from_u64(const void *data, idx_t row)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static int64_t from_i128(const void *data, idx_t row)
+static int64_t cells_from_i128(const void *data, idx_t row)
 {
 	duckdb_hugeint v = ((const duckdb_hugeint *)data)[row];
 
@@ -74,7 +74,7 @@ static int64_t from_i128(const void *data, idx_t row)
 	return v.upper < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static int64_t from_u128(const void *data, idx_t row)
+static int64_t cells_from_u128(const void *data, idx_t row)
 {
 	duckdb_uhugeint v = ((const duckdb_uhugeint *)data)[row];
 
@@ -85,11 +85,11 @@ static const struct {
 	duckdb_type type;
 	int64_t (*read)(const void *data, idx_t row);
 } integers[] = {
-	{ DUCKDB_TYPE_BIGINT, from_i64 },   { DUCKDB_TYPE_UBIGINT, cells_from_u64 },
-	{ DUCKDB_TYPE_HUGEINT, from_i128 }, { DUCKDB_TYPE_UHUGEINT, from_u128 },
-	{ DUCKDB_TYPE_INTEGER, from_i32 },  { DUCKDB_TYPE_UINTEGER, cells_from_u32 },
-	{ DUCKDB_TYPE_SMALLINT, from_i16 }, { DUCKDB_TYPE_USMALLINT, cells_from_u16 },
-	{ DUCKDB_TYPE_TINYINT, from_i8 },   { DUCKDB_TYPE_UTINYINT, cells_from_u8 },
+	{ DUCKDB_TYPE_BIGINT, cells_from_i64 },	  { DUCKDB_TYPE_UBIGINT, cells_from_u64 },
+	{ DUCKDB_TYPE_HUGEINT, cells_from_i128 }, { DUCKDB_TYPE_UHUGEINT, cells_from_u128 },
+	{ DUCKDB_TYPE_INTEGER, cells_from_i32 },  { DUCKDB_TYPE_UINTEGER, cells_from_u32 },
+	{ DUCKDB_TYPE_SMALLINT, cells_from_i16 }, { DUCKDB_TYPE_USMALLINT, cells_from_u16 },
+	{ DUCKDB_TYPE_TINYINT, cells_from_i8 },	  { DUCKDB_TYPE_UTINYINT, cells_from_u8 },
 };
 
 #define INTEGER_CNT (sizeof(integers) / sizeof(integers[0]))

@@ -61,7 +61,7 @@ int db__connect(struct db *db)
 	return err;
 }
 
-static size_t count_removed(const struct recfiles *files)
+static size_t db_count_removed(const struct recfiles *files)
 {
 	size_t cnt = 0;
 
@@ -78,7 +78,7 @@ bool db__is_interrupt(const char *words)
 /* Prints the error line of a failed query. Silent if the program interrupted it. */
 static int db_failed(const struct db *db, const char *words)
 {
-	size_t removed = count_removed(db->files);
+	size_t removed = db_count_removed(db->files);
 
 	if (db__is_interrupt(words))
 		return -EINTR;
@@ -101,19 +101,19 @@ static int db__run_as_it_is(struct db *db, const char *sql)
 	return err;
 }
 
-static int run_definition(const char *statement, void *db)
+static int db_run_definition(const char *statement, void *db)
 {
 	return db__run_as_it_is(db, statement);
 }
 
 static int db__define_for(struct db *db, const char *sql)
 {
-	return definitions__make(db->definitions, sql, run_definition, db);
+	return definitions__make(db->definitions, sql, db_run_definition, db);
 }
 
 int db__define_all(struct db *db)
 {
-	return definitions__make_all(db->definitions, run_definition, db);
+	return definitions__make_all(db->definitions, db_run_definition, db);
 }
 
 int db__command(struct db *db, const char *sql)
@@ -136,7 +136,7 @@ void db__append_quoted(struct buf *sql, const char *s, char quote)
 
 /* Appends ['path', …]; `field` is the offset of the path in a pair. Leaves out files that are not
  * there; returns how many are. */
-static size_t append_paths(struct buf *sql, const struct recfiles *files, size_t field)
+static size_t db_append_paths(struct buf *sql, const struct recfiles *files, size_t field)
 {
 	size_t cnt = 0;
 
@@ -173,7 +173,7 @@ int db__lock_down(struct db *db, const char *folder)
 	buf__str(&sql, "SET GLOBAL allowed_paths = flatten([");
 	for (size_t i = 0; i < FILE_LIST_CNT; i++) {
 		buf__str(&sql, i ? ", " : "");
-		append_paths(&sql, db->files, file_lists[i].field);
+		db_append_paths(&sql, db->files, file_lists[i].field);
 	}
 	buf__str(&sql, "]); ");
 	if (folder) {
@@ -197,7 +197,7 @@ static int db__set_list(struct db *db, const struct file_list *list, const struc
 	int err;
 
 	buf__printf(&sql, "SET VARIABLE %s = ", list->variable);
-	if (!append_paths(&sql, files, list->field)) {
+	if (!db_append_paths(&sql, files, list->field)) {
 		buf__reset(&sql);
 		buf__printf(&sql, "SET VARIABLE %s = NULL::VARCHAR[]", list->variable);
 	}
@@ -329,7 +329,7 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 }
 
 /* Refuses statements that cannot be a subquery, because they return no rows. */
-static int check_gives_rows(duckdb_prepared_statement prepared)
+static int db_check_gives_rows(duckdb_prepared_statement prepared)
 {
 	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
 		return 0;
@@ -344,7 +344,7 @@ int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *
 	int err = db__prepare(db, sql, out);
 
 	if (!err)
-		err = check_gives_rows(*out);
+		err = db_check_gives_rows(*out);
 	if (err)
 		return err;
 	buf__append(&from, "FROM (", strlen("FROM ("));

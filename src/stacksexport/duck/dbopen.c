@@ -51,7 +51,7 @@ int db__hide_interpreter(struct db *db)
  * every statement, which takes 10 to 18 % of the CPU time of a short command. */
 #define THREADS_SZ (1 << 20)
 
-static bool needs_threads(const struct recfiles *files)
+static bool dbopen_needs_threads(const struct recfiles *files)
 {
 	off_t sz = 0;
 
@@ -74,7 +74,7 @@ int db__open(struct db *db, struct recfiles *files)
 
 	*db = (struct db){ .files = files, .blame = batches__blame };
 	err = db__connect(db);
-	if (!err && needs_threads(files))
+	if (!err && dbopen_needs_threads(files))
 		err = db__start_threads(db);
 	if (!err) /* for duckdb_query_progress(), on this connection */
 		err = db__command(db, "SET enable_progress_bar_print = false;"

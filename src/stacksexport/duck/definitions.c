@@ -42,7 +42,7 @@ void definitions__free(struct definitions *d)
 	free(d);
 }
 
-static bool is_word(char c)
+static bool definitions_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -69,11 +69,11 @@ static const char *word__next(const char *text, char word[NAME_SZ])
 	const char *at = text;
 	size_t sz = 0;
 
-	while (*at && !is_word(*at))
+	while (*at && !definitions_is_word(*at))
 		at++;
 	if (!*at)
 		return NULL;
-	for (; is_word(at[sz]); sz++)
+	for (; definitions_is_word(at[sz]); sz++)
 		if (sz < NAME_SZ)
 			word[sz] = (char)tolower((unsigned char)at[sz]);
 	word[sz < NAME_SZ && !word__is_value(text, at, at + sz) ? sz : 0] = '\0';
@@ -177,7 +177,7 @@ static const char *const listings[] = { "show",		  "describe",	      "duckdb_vie
 					"duckdb_columns", "duckdb_functions", "information_schema",
 					"sqlite_master",  "pg_views" };
 
-static bool is_listing(const char *word)
+static bool definitions_is_listing(const char *word)
 {
 	for (size_t i = 0; i < sizeof(listings) / sizeof(listings[0]); i++)
 		if (strcmp(word, listings[i]) == 0)
@@ -195,7 +195,7 @@ int definitions__make(struct definitions *d, const char *sql, definitions_fn fn,
 
 		if (one && !one->is_made)
 			err = definition__make(d, one, fn, arg);
-		else if (is_listing(word))
+		else if (definitions_is_listing(word))
 			err = definitions__make_all(d, fn, arg);
 	}
 	return err;

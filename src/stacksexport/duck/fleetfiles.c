@@ -44,7 +44,7 @@ static int fleetfiles_take_part(const struct fleet_walk *w, size_t table, const 
 }
 
 /* Takes the files of a table that the pattern matches. */
-static int take_matches(const struct fleet_walk *w, size_t table, const char *pattern)
+static int fleetfiles_take_matches(const struct fleet_walk *w, size_t table, const char *pattern)
 {
 	glob_t found = { 0 };
 	int err = glob(pattern, 0, NULL, &found) == GLOB_NOSPACE ? -ENOMEM : 0;
@@ -56,7 +56,7 @@ static int take_matches(const struct fleet_walk *w, size_t table, const char *pa
 }
 
 /* Appends a path so that a pattern matches only itself. */
-static void append_plain(struct buf *out, const char *s, size_t sz)
+static void fleetfiles_append_plain(struct buf *out, const char *s, size_t sz)
 {
 	for (size_t i = 0; i < sz; i++) {
 		if (strchr("*?[\\", s[i]))
@@ -80,14 +80,14 @@ static int fleetfiles_take_table(const struct fleet_walk *w, size_t table,
 	struct buf pattern = { 0 };
 	int err;
 
-	append_plain(&pattern, p->root, p->root_sz);
+	fleetfiles_append_plain(&pattern, p->root, p->root_sz);
 	buf__printf(&pattern, "%s/", table_names[table]);
-	append_plain(&pattern, p->below, p->below_sz);
+	fleetfiles_append_plain(&pattern, p->below, p->below_sz);
 	buf__str(&pattern, p->pattern);
 	buf__u8(&pattern, 0);
 	err = buf__err(&pattern);
 	if (!err)
-		err = take_matches(w, table, (const char *)pattern.data);
+		err = fleetfiles_take_matches(w, table, (const char *)pattern.data);
 	buf__free(&pattern);
 	return err;
 }

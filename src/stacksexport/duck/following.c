@@ -127,8 +127,8 @@ static void following_take_file_cnt(struct call *call, duckdb_bind_info info, co
 }
 
 /* Prepares the query of a call, to find its columns. Returns NULL, or the error. */
-static const char *take_query(struct call *call, duckdb_bind_info info, const struct db *db,
-			      duckdb_prepared_statement *query)
+static const char *following_take_query(struct call *call, duckdb_bind_info info,
+					const struct db *db, duckdb_prepared_statement *query)
 {
 	duckdb_value text = duckdb_bind_get_parameter(info, 0);
 
@@ -152,7 +152,7 @@ static void following_bind(duckdb_bind_info info)
 	if (call) {
 		following_take_file_cnt(call, info, duckdb_bind_get_extra_info(info));
 		if (db__connect_again(duckdb_bind_get_extra_info(info), &db) == 0)
-			wrong = take_query(call, info, &db, &query);
+			wrong = following_take_query(call, info, &db, &query);
 		duckdb_bind_set_bind_data(info, call, call__free);
 	}
 	if (wrong)
@@ -170,7 +170,7 @@ static enum pairing_of following_of_name(const char *name)
 
 /* Appends SELECT key, moment, begin, is_mark, is_end, and the other columns that the outer query
  * uses. */
-static void append_query(struct buf *sql, const struct call *call, duckdb_init_info info)
+static void following_append_query(struct buf *sql, const struct call *call, duckdb_init_info info)
 {
 	buf__str(sql, "SELECT ");
 	for (size_t i = 0; i < CONTROL_CNT; i++)
@@ -204,7 +204,7 @@ static int following_start_next(struct run *run)
 	return err;
 }
 
-static struct pairing *make_pairing(const struct call *call, duckdb_init_info info)
+static struct pairing *following_make_pairing(const struct call *call, duckdb_init_info info)
 {
 	static const struct pairing_control control = { 0, 1, 2, 3, 4 };
 	idx_t cnt = duckdb_init_get_column_count(info);
@@ -232,8 +232,8 @@ static const char *run__start(struct run *run, const struct call *call, duckdb_i
 
 	run->files = *db->files;
 	run->files.cnt = call->file_cnt;
-	run->pairing = make_pairing(call, info);
-	append_query(&run->sql, call, info);
+	run->pairing = following_make_pairing(call, info);
+	following_append_query(&run->sql, call, info);
 	if (!run->pairing || buf__err(&run->sql) != 0 ||
 	    db__connect_again(db, &run->groups[0].db) != 0 ||
 	    db__connect_again(db, &run->groups[1].db) != 0)
@@ -254,7 +254,7 @@ static void following_init(duckdb_init_info info)
 }
 
 /* Returns the next chunk of all groups in turn; NULL at the end, or with *wrong. */
-static duckdb_data_chunk next_chunk(struct run *run, const char **wrong)
+static duckdb_data_chunk following_next_chunk(struct run *run, const char **wrong)
 {
 	while (run->taken < run->started) {
 		struct file_group *b = &run->groups[run->taken % 2];
@@ -288,7 +288,7 @@ static const char *following_give_rows(struct run *run, duckdb_data_chunk output
 
 	do {
 		duckdb_destroy_data_chunk(&chunk);
-		chunk = next_chunk(run, &wrong);
+		chunk = following_next_chunk(run, &wrong);
 		if (chunk)
 			err = pairing__take(run->pairing, chunk, output);
 		if (err)

@@ -242,7 +242,7 @@ static int32_t numbering_id(struct numbering *n, idx_t at)
 	return wanted.id;
 }
 
-static bool number_stack(struct numbering *n, idx_t row, duckdb_list_entry *out)
+static bool functionids_number_stack(struct numbering *n, idx_t row, duckdb_list_entry *out)
 {
 	duckdb_list_entry in = cells__list(&n->frames.list, row);
 	bool ok = true;
@@ -268,7 +268,8 @@ int32_t *function_ids__reserve(const struct cells *lists, idx_t rows, idx_t more
 	return duckdb_vector_get_data(duckdb_list_vector_get_child(output));
 }
 
-static bool number_chunk(struct numbering *n, duckdb_data_chunk input, duckdb_vector output)
+static bool functionids_number_chunk(struct numbering *n, duckdb_data_chunk input,
+				     duckdb_vector output)
 {
 	duckdb_list_entry *lists = duckdb_vector_get_data(output);
 	idx_t rows = duckdb_data_chunk_get_size(input);
@@ -278,7 +279,7 @@ static bool number_chunk(struct numbering *n, duckdb_data_chunk input, duckdb_ve
 	n->ids = function_ids__reserve(&n->frames.list, rows, 0, output);
 	ok = n->ids != NULL;
 	for (idx_t row = 0; row < rows && ok; row++)
-		ok = number_stack(n, row, &lists[row]);
+		ok = functionids_number_stack(n, row, &lists[row]);
 	return ok && duckdb_list_vector_set_size(output, n->cnt) == DuckDBSuccess;
 }
 
@@ -288,7 +289,7 @@ static void function_ids(duckdb_function_info info, duckdb_data_chunk input, duc
 
 	if (n)
 		n->functions = duckdb_scalar_function_get_extra_info(info);
-	if (!n || !number_chunk(n, input, output))
+	if (!n || !functionids_number_chunk(n, input, output))
 		duckdb_scalar_function_set_error(info, "out of memory");
 	free(n);
 }
@@ -340,8 +341,8 @@ static void listing_init(duckdb_init_info info)
 	duckdb_init_set_max_threads(info, 1);
 }
 
-static void assign_string(const struct function_numbers *f, uint32_t string, duckdb_vector to,
-			  idx_t row)
+static void functionids_assign_string(const struct function_numbers *f, uint32_t string,
+				      duckdb_vector to, idx_t row)
 {
 	size_t sz;
 	const char *s = strtab__str(f->strings, string, &sz);
@@ -363,9 +364,10 @@ static void listing_give(duckdb_function_info info, duckdb_data_chunk output)
 
 		ids[row] = function->id;
 		works[row] = function->wait_traits & (WAIT_RUNTIME | WAIT_UNNAMED);
-		assign_string(f, function->key.name, duckdb_data_chunk_get_vector(output, 1), row);
-		assign_string(f, function->key.module, duckdb_data_chunk_get_vector(output, 2),
-			      row);
+		functionids_assign_string(f, function->key.name,
+					  duckdb_data_chunk_get_vector(output, 1), row);
+		functionids_assign_string(f, function->key.module,
+					  duckdb_data_chunk_get_vector(output, 2), row);
 	}
 	pthread_mutex_unlock(&f->lock);
 	duckdb_data_chunk_set_size(output, row);

@@ -8,7 +8,8 @@
 #include "stacksexport/model/waiting.h"
 #include "stacksexport/model/waittraits.h"
 
-/* ---- first_of_each() ------------------------------------------------------------------------- */
+/* ---- idlists_first_of_each()
+ * ------------------------------------------------------------------------- */
 
 /* The list in which a number occurred last. */
 struct met {
@@ -24,7 +25,7 @@ static bool id_list_keep_first(struct met *met, int32_t id, uint32_t list)
 	return true;
 }
 
-static bool first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vector output)
+static bool idlists_first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vector output)
 {
 	struct cells in = cells__on(duckdb_data_chunk_get_vector(input, 0));
 	const int32_t *from = duckdb_vector_get_data(duckdb_list_vector_get_child(in.vector));
@@ -44,25 +45,27 @@ static bool first_of_chunk(struct met *met, duckdb_data_chunk input, duckdb_vect
 	return ids && duckdb_list_vector_set_size(output, cnt) == DuckDBSuccess;
 }
 
-static void first_of_each(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+static void idlists_first_of_each(duckdb_function_info info, duckdb_data_chunk input,
+				  duckdb_vector output)
 {
 	struct function_numbers *f = duckdb_scalar_function_get_extra_info(info);
 	struct met met;
 
 	met.cnt = function_ids__cnt(f) + 1;
 	met.list = calloc(met.cnt, sizeof(*met.list));
-	if (!met.list || !first_of_chunk(&met, input, output))
+	if (!met.list || !idlists_first_of_chunk(&met, input, output))
 		duckdb_scalar_function_set_error(info, "out of memory");
 	free(met.list);
 }
 
-/* ---- waiting_of() ---------------------------------------------------------------------------- */
+/* ---- idlists_waiting_of()
+ * ---------------------------------------------------------------------------- */
 
 #define WAITING_HEAD 3 /* numbers before the callers */
 
 /* Writes the numbers for one stack; returns how many. */
-static size_t waiting_write(const struct waiting *w, const int32_t *ids, const uint16_t *traits,
-			    size_t cnt, int32_t *out)
+static size_t idlists_waiting_write(const struct waiting *w, const int32_t *ids,
+				    const uint16_t *traits, size_t cnt, int32_t *out)
 {
 	size_t n = WAITING_HEAD;
 
@@ -75,8 +78,8 @@ static size_t waiting_write(const struct waiting *w, const int32_t *ids, const u
 	return n;
 }
 
-static bool waiting_of_chunk(struct function_numbers *f, duckdb_data_chunk input,
-			     duckdb_vector output)
+static bool idlists_waiting_of_chunk(struct function_numbers *f, duckdb_data_chunk input,
+				     duckdb_vector output)
 {
 	struct cells in = cells__on(duckdb_data_chunk_get_vector(input, 0));
 	const int32_t *from = duckdb_vector_get_data(duckdb_list_vector_get_child(in.vector));
@@ -94,19 +97,20 @@ static bool waiting_of_chunk(struct function_numbers *f, duckdb_data_chunk input
 		function_ids__traits(f, from + list.offset, list.length, traits);
 		w = waiting__find(traits, list.length);
 		lists[row].offset = cnt;
-		lists[row].length =
-			waiting_write(&w, from + list.offset, traits, list.length, ids + cnt);
+		lists[row].length = idlists_waiting_write(&w, from + list.offset, traits,
+							  list.length, ids + cnt);
 		cnt += lists[row].length;
 	}
 	free(traits);
 	return ids && traits && duckdb_list_vector_set_size(output, cnt) == DuckDBSuccess;
 }
 
-static void waiting_of(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output)
+static void idlists_waiting_of(duckdb_function_info info, duckdb_data_chunk input,
+			       duckdb_vector output)
 {
 	struct function_numbers *f = duckdb_scalar_function_get_extra_info(info);
 
-	if (!waiting_of_chunk(f, input, output))
+	if (!idlists_waiting_of_chunk(f, input, output))
 		duckdb_scalar_function_set_error(info, "out of memory");
 }
 
@@ -115,8 +119,8 @@ static void waiting_of(duckdb_function_info info, duckdb_data_chunk input, duckd
 int id_lists__register(struct db *db, struct function_numbers *numbers)
 {
 	static const struct function_ids_scalar scalars[] = {
-		{ "first_of_each", first_of_each, false },
-		{ "waiting_of", waiting_of, false },
+		{ "first_of_each", idlists_first_of_each, false },
+		{ "waiting_of", idlists_waiting_of, false },
 	};
 	int err = 0;
 

@@ -64,7 +64,7 @@ static bool pairing_is_text(const struct paired_column *c)
 	return c->is.type == DUCKDB_TYPE_VARCHAR || c->is.type == DUCKDB_TYPE_BLOB;
 }
 
-static int resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
+static int pairing_resize_columns(struct pairing *p, enum pairing_of of, uint32_t cnt)
 {
 	for (size_t i = 0; i < p->column_cnt; i++) {
 		struct paired_column *c = &p->columns[i];
@@ -88,10 +88,10 @@ static int pairing_make_room(struct pairing *p)
 {
 	uint32_t rows = p->plan.key_capacity, marks = p->plan.mark_capacity;
 
-	if (rows > p->row_capacity && resize_columns(p, PAIRING_ROW, rows) != 0)
+	if (rows > p->row_capacity && pairing_resize_columns(p, PAIRING_ROW, rows) != 0)
 		return -ENOMEM;
 	p->row_capacity = rows;
-	if (marks > p->mark_capacity && resize_columns(p, PAIRING_MARK, marks) != 0)
+	if (marks > p->mark_capacity && pairing_resize_columns(p, PAIRING_MARK, marks) != 0)
 		return -ENOMEM;
 	p->mark_capacity = marks;
 	return 0;
@@ -206,7 +206,7 @@ static void pairing_give(const struct paired_column *c, const struct ends *e, id
 	}
 }
 
-static bool is_null(const struct ends *e, idx_t row)
+static bool pairing_is_null(const struct ends *e, idx_t row)
 {
 	return e->in_validity && !(e->in_validity[row / 64] >> row % 64 & 1);
 }
@@ -216,7 +216,7 @@ static int pairing_keep(struct pairing *p, struct paired_column *c, uint32_t at,
 {
 	uint8_t *kept = c->kept + at * c->sz;
 
-	c->null[at] = is_null(e, row);
+	c->null[at] = pairing_is_null(e, row);
 	if (c->null[at])
 		return 0;
 	pairing_copy(kept, e->in + row * c->sz, c->sz);
@@ -246,12 +246,13 @@ static int pairing_move_next(struct pairing *p, struct paired_column *c, const s
 		const struct pair_step *s = &p->steps[i];
 
 		if (s->give != PAIR_NONE)
-			pairing_give(c, e, s->give, e->in + i * c->sz, is_null(e, i));
+			pairing_give(c, e, s->give, e->in + i * c->sz, pairing_is_null(e, i));
 	}
 	return 0;
 }
 
-static int move_marks(struct pairing *p, struct paired_column *c, const struct ends *e, idx_t rows)
+static int pairing_move_marks(struct pairing *p, struct paired_column *c, const struct ends *e,
+			      idx_t rows)
 {
 	int err = 0;
 
@@ -273,7 +274,7 @@ static int (*const moves[])(struct pairing *, struct paired_column *, const stru
 			    idx_t) = {
 	[PAIRING_ROW] = pairing_move_rows,
 	[PAIRING_NEXT] = pairing_move_next,
-	[PAIRING_MARK] = move_marks,
+	[PAIRING_MARK] = pairing_move_marks,
 };
 
 int pairing__take(struct pairing *p, duckdb_data_chunk input, duckdb_data_chunk output)

@@ -26,7 +26,7 @@ static int pairplan_grow_keys(struct pair_plan *p)
 	return 0;
 }
 
-static int grow_marks(struct pair_plan *p)
+static int pairplan_grow_marks(struct pair_plan *p)
 {
 	uint32_t capacity = p->mark_capacity ? 2 * p->mark_capacity : 1024;
 	struct pair_mark *marks = realloc(p->marks, capacity * sizeof(*marks));
@@ -56,7 +56,7 @@ static uint32_t pairplan_add_key(struct pair_plan *p, uint64_t value)
 }
 
 /* Drops this mark and the older ones. */
-static void drop_marks(struct pair_plan *p, uint32_t *first)
+static void pairplan_drop_marks(struct pair_plan *p, uint32_t *first)
 {
 	while (*first != PAIR_NONE) {
 		uint32_t mark = *first;
@@ -69,7 +69,7 @@ static void drop_marks(struct pair_plan *p, uint32_t *first)
 
 static void pairplan_forget_key(struct pair_plan *p, uint32_t key)
 {
-	drop_marks(p, &p->keys[key].newest);
+	pairplan_drop_marks(p, &p->keys[key].newest);
 	hashindex__remove(&p->index, seed__mix(p->keys[key].value), key);
 	p->keys[key].has_row = false;
 	p->keys[key].next = p->free_key;
@@ -83,11 +83,11 @@ static int pairplan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment
 	uint32_t mark;
 
 	if (!k->has_row)
-		drop_marks(p, &k->newest);
+		pairplan_drop_marks(p, &k->newest);
 	mark = p->free_mark;
 	if (mark != PAIR_NONE)
 		p->free_mark = p->marks[mark].older;
-	else if (p->mark_cnt < p->mark_capacity || grow_marks(p) == 0)
+	else if (p->mark_cnt < p->mark_capacity || pairplan_grow_marks(p) == 0)
 		mark = p->mark_cnt++;
 	else
 		return -ENOMEM;
@@ -98,7 +98,8 @@ static int pairplan_mark(struct pair_plan *p, struct pair_key *k, int64_t moment
 }
 
 /* Returns the last mark up to `end` that is not before the key's row. */
-static uint32_t mark_until(const struct pair_plan *p, const struct pair_key *k, int64_t end)
+static uint32_t pairplan_mark_until(const struct pair_plan *p, const struct pair_key *k,
+				    int64_t end)
 {
 	uint32_t mark = k->newest;
 
@@ -117,7 +118,7 @@ static void plan_pair(const struct pair_plan *p, uint32_t key, int64_t begin, ui
 		return;
 	s->give = (*given)++;
 	s->from = key;
-	s->from_mark = mark_until(p, k, begin > k->moment ? begin : k->moment);
+	s->from_mark = pairplan_mark_until(p, k, begin > k->moment ? begin : k->moment);
 }
 
 static void pairplan_row(struct pair_plan *p, uint32_t key, int64_t moment, struct pair_step *s)
@@ -128,8 +129,9 @@ static void pairplan_row(struct pair_plan *p, uint32_t key, int64_t moment, stru
 	k->has_row = true;
 	k->moment = moment;
 	if (k->newest != PAIR_NONE) /* the last mark may have the moment of this row */
-		drop_marks(p, p->marks[k->newest].moment == moment ? &p->marks[k->newest].older
-								   : &k->newest);
+		pairplan_drop_marks(p, p->marks[k->newest].moment == moment
+					       ? &p->marks[k->newest].older
+					       : &k->newest);
 }
 
 int pair_plan__add(struct pair_plan *p, const struct pair_row *row, uint32_t *given,

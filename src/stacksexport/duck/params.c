@@ -69,7 +69,7 @@ static void params_copy(struct params_scanner *s, size_t sz)
 }
 
 /* Skips to the end of the line; the comment is dropped. */
-static int line_comment(struct params_scanner *s)
+static int params_line_comment(struct params_scanner *s)
 {
 	s->pos += strcspn(s->pos, "\n");
 	params_emit(s, " ");
@@ -77,7 +77,7 @@ static int line_comment(struct params_scanner *s)
 }
 
 /* Skips a comment with the comments that are nested in it. */
-static int block_comment(struct params_scanner *s)
+static int params_block_comment(struct params_scanner *s)
 {
 	size_t depth = 0;
 
@@ -121,8 +121,8 @@ static const char *literal__end(const struct literal *l, const char *body)
 	return NULL;
 }
 
-static void emit_piece(struct params_scanner *s, const struct literal *l, const char *from,
-		       const char *to)
+static void params_emit_piece(struct params_scanner *s, const struct literal *l, const char *from,
+			      const char *to)
 {
 	buf__append(&s->out, l->open, l->open_sz);
 	buf__append(&s->out, from, (size_t)(to - from));
@@ -146,7 +146,7 @@ static void emit_literal(struct params_scanner *s, const struct literal *l, cons
 		}
 		params_emit(s, cut ? " || " : "(");
 		if (at > from) {
-			emit_piece(s, l, from, at);
+			params_emit_piece(s, l, from, at);
 			params_emit(s, " || ");
 		}
 		emit_param(s, p);
@@ -155,7 +155,7 @@ static void emit_literal(struct params_scanner *s, const struct literal *l, cons
 	}
 	if (!cut || from < end) {
 		params_emit(s, cut ? " || " : "");
-		emit_piece(s, l, from, end);
+		params_emit_piece(s, l, from, end);
 	}
 	params_emit(s, cut ? ")" : "");
 }
@@ -262,12 +262,12 @@ static const struct token {
 	int (*read)(struct params_scanner *);
 	bool text;
 } tokens[] = {
-	{ "--", line_comment, false },	  { "/*", block_comment, false },
-	{ ";", params_semicolon, false }, { "\"", params_identifier, true },
-	{ "'", params_quoted, true },	  { "e'", params_escaped, true },
-	{ "E'", params_escaped, true },	  { "$", params_dollar, true },
-	{ "?", params_bare, true },	  { " ", params_other, false },
-	{ "\t", params_other, false },	  { "\n", params_other, false },
+	{ "--", params_line_comment, false }, { "/*", params_block_comment, false },
+	{ ";", params_semicolon, false },     { "\"", params_identifier, true },
+	{ "'", params_quoted, true },	      { "e'", params_escaped, true },
+	{ "E'", params_escaped, true },	      { "$", params_dollar, true },
+	{ "?", params_bare, true },	      { " ", params_other, false },
+	{ "\t", params_other, false },	      { "\n", params_other, false },
 	{ "\r", params_other, false },
 };
 

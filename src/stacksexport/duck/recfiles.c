@@ -65,7 +65,7 @@ static bool recfiles_is_path(const char *path, const char *other, size_t other_s
 
 /* Sorts the pairs and drops doubles: a glob may match several files of a pair, or a folder and its
  * contents. */
-static void sort_unique(struct recfiles *r)
+static void recfiles_sort_unique(struct recfiles *r)
 {
 	size_t kept = 0;
 
@@ -80,7 +80,7 @@ static void sort_unique(struct recfiles *r)
 	r->cnt = kept;
 }
 
-static int missing_pair(const char *have, const char *missing)
+static int recfiles_missing_pair(const char *have, const char *missing)
 {
 	log__error(
 		"%s is missing, so %s cannot be read and is left out: a batch is a pair of files",
@@ -134,12 +134,12 @@ static int recfiles_add_file(struct recfiles *r, const char *path)
 	}
 	if (recfiles_is_there(p.events) && recfiles_is_there(p.stacktraces))
 		return recfiles_append(r, p);
-	err = missing_pair(path, recfiles_is_there(p.events) ? p.stacktraces : p.events);
+	err = recfiles_missing_pair(path, recfiles_is_there(p.events) ? p.stacktraces : p.events);
 	pair__free(&p);
 	return err;
 }
 
-static int events_only(const struct dirent *d)
+static int recfiles_events_only(const struct dirent *d)
 {
 	const char *prefix = batch_name__prefix(d->d_name);
 
@@ -169,11 +169,11 @@ static void recfiles_free_names(struct dirent **names, int cnt)
 }
 
 /* Adds the batches of a recording's folder, or the parts of a fleet folder; none is no error. */
-static int add_batches(struct recfiles *r, const char *dir)
+static int recfiles_add_batches(struct recfiles *r, const char *dir)
 {
 	struct dirent **names;
 	char path[PATH_MAX];
-	int cnt = scandir(dir, &names, events_only, alphasort), err = 0;
+	int cnt = scandir(dir, &names, recfiles_events_only, alphasort), err = 0;
 
 	if (cnt < 0)
 		return parquet_file__unreadable(dir, -errno);
@@ -189,10 +189,10 @@ static int add_batches(struct recfiles *r, const char *dir)
 }
 
 /* Returns true if the folder has a batch. */
-static bool has_batch(const char *dir)
+static bool recfiles_has_batch(const char *dir)
 {
 	struct dirent **names;
-	int cnt = scandir(dir, &names, events_only, NULL);
+	int cnt = scandir(dir, &names, recfiles_events_only, NULL);
 
 	if (cnt >= 0)
 		recfiles_free_names(names, cnt);
@@ -212,7 +212,7 @@ static char *recfiles_newest(const char *root, bool with_batch, int *err)
 		if (asprintf(&path, "%s/%s", root, names[i]->d_name) < 0) {
 			path = NULL;
 			*err = -ENOMEM;
-		} else if (with_batch && !has_batch(path)) {
+		} else if (with_batch && !recfiles_has_batch(path)) {
 			free(path);
 			path = NULL;
 		}
@@ -245,7 +245,7 @@ bool recfiles__is_written(const char *dir)
 }
 
 /* Logs that `path` has no batch. `other` is a recording that has one; NULL: there is none. */
-static int no_batch(const char *path, const char *other)
+static int recfiles_no_batch(const char *path, const char *other)
 {
 	log__error("%s has no batch: %s%s%s", path,
 		   recfiles__is_written(path)
@@ -256,27 +256,28 @@ static int no_batch(const char *path, const char *other)
 	return -ENODATA;
 }
 
-static int newest_is_empty(const char *dir, const char *path)
+static int recfiles_newest_is_empty(const char *dir, const char *path)
 {
 	int err;
 	char *other = recfiles_newest(dir, true, &err);
 
-	err = no_batch(path, other);
+	err = recfiles_no_batch(path, other);
 	free(other);
 	return err;
 }
 
 /* Adds the newest of a folder of recordings. Without one, adds nothing. */
-static int add_newest(struct recfiles *r, const char *dir)
+static int recfiles_add_newest(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
 	int err;
 	char *path = recfiles_newest(dir, false, &err);
 
 	if (path)
-		err = add_batches(r, path);
+		err = recfiles_add_batches(r, path);
 	if (path && !err)
-		err = r->cnt == before ? newest_is_empty(dir, path) : recfiles_add_label(r, path);
+		err = r->cnt == before ? recfiles_newest_is_empty(dir, path)
+				       : recfiles_add_label(r, path);
 	free(path);
 	return err;
 }
@@ -285,11 +286,12 @@ static int add_newest(struct recfiles *r, const char *dir)
 static int recfiles_add_dir(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
-	int err = add_batches(r, dir);
+	int err = recfiles_add_batches(r, dir);
 
 	if (err || r->cnt > before)
 		return err ? err : recfiles_add_label(r, dir);
-	return recfiles__is_written(dir) ? no_batch(dir, NULL) : add_newest(r, dir);
+	return recfiles__is_written(dir) ? recfiles_no_batch(dir, NULL)
+					 : recfiles_add_newest(r, dir);
 }
 
 /* Adds an existing file or folder; a folder without a recording adds nothing. */
@@ -315,21 +317,21 @@ static int recfiles_add_path(struct recfiles *r, const char *path)
 }
 
 /* Adds the batches of a folder, or of the newest recording in it that has some. */
-static int add_folder_there(struct recfiles *r, const char *dir)
+static int recfiles_add_folder_there(struct recfiles *r, const char *dir)
 {
 	size_t before = r->cnt;
-	int err = add_batches(r, dir);
+	int err = recfiles_add_batches(r, dir);
 	char *path = err || r->cnt > before ? NULL : recfiles_newest(dir, true, &err);
 
 	if (path)
-		err = add_batches(r, path);
+		err = recfiles_add_batches(r, path);
 	free(path);
 	return err;
 }
 
 /* Adds what a glob matches. Other files, and incomplete batches, do not prevent the rest from being
  * read. */
-static int add_match(struct recfiles *r, const char *path)
+static int recfiles_add_match(struct recfiles *r, const char *path)
 {
 	struct stat st;
 	int err = 0;
@@ -337,19 +339,19 @@ static int add_match(struct recfiles *r, const char *path)
 	if (stat(path, &st) != 0)
 		return parquet_file__unreadable(path, -errno);
 	if (S_ISDIR(st.st_mode))
-		err = add_folder_there(r, path);
+		err = recfiles_add_folder_there(r, path);
 	else if (batch_name__prefix(path) || fleet_files__is_part(path))
 		err = recfiles_add_file(r, path);
 	return err == -ENOENT ? 0 : err;
 }
 
-static int add_glob(struct recfiles *r, const char *pattern)
+static int recfiles_add_glob(struct recfiles *r, const char *pattern)
 {
 	glob_t found = { 0 };
 	int err = glob(pattern, 0, NULL, &found) == GLOB_NOSPACE ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < found.gl_pathc && !err; i++)
-		err = add_match(r, found.gl_pathv[i]);
+		err = recfiles_add_match(r, found.gl_pathv[i]);
 	globfree(&found);
 	return err ? err : recfiles_add_label(r, pattern);
 }
@@ -361,7 +363,7 @@ const char *recfiles__root(void)
 	return root && *root ? root : DEFAULT_ROOT;
 }
 
-static int add_default(struct recfiles *r)
+static int recfiles_add_default(struct recfiles *r)
 {
 	const char *root = recfiles__root();
 	int err;
@@ -373,11 +375,11 @@ static int add_default(struct recfiles *r)
 	return -ENOENT;
 }
 
-static int add_arg(struct recfiles *r, const char *arg)
+static int recfiles_add_arg(struct recfiles *r, const char *arg)
 {
 	bool there = access(arg, F_OK) == 0 || errno == EACCES;
 	size_t before = r->cnt;
-	int err = there ? recfiles_add_path(r, arg) : add_glob(r, arg);
+	int err = there ? recfiles_add_path(r, arg) : recfiles_add_glob(r, arg);
 
 	if (err || r->cnt > before)
 		return err;
@@ -429,7 +431,7 @@ int recfiles__check_left(const struct recfiles *r)
 }
 
 /* Leaves out incomplete pairs. */
-static int check_pairs(struct recfiles *r)
+static int recfiles_check_pairs(struct recfiles *r)
 {
 	for (size_t i = r->cnt; i-- > 0;) {
 		const char *paths[RECFILES_OF_PAIR], *problem;
@@ -453,12 +455,12 @@ int recfiles__find(struct recfiles *r, const char *const *args, size_t cnt)
 
 	*r = (struct recfiles){ 0 };
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = add_arg(r, args[i]);
+		err = recfiles_add_arg(r, args[i]);
 	if (!cnt)
-		err = add_default(r);
-	sort_unique(r);
+		err = recfiles_add_default(r);
+	recfiles_sort_unique(r);
 	if (!err)
-		err = check_pairs(r);
+		err = recfiles_check_pairs(r);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	if (err)

@@ -82,7 +82,7 @@ char *share__read(const char *path)
 }
 
 /* Prints the first line of a query, which describes its result, without its dashes. */
-static void print_query(const char *path)
+static void share_print_query(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -96,7 +96,7 @@ static void print_query(const char *path)
 }
 
 /* Prints the queries of a folder, one per line. */
-static void list_queries(const char *folder)
+static void share_list_queries(const char *folder)
 {
 	char pattern[PATH_MAX], full[PATH_MAX];
 	glob_t found = { 0 };
@@ -105,7 +105,7 @@ static void list_queries(const char *folder)
 	if (share__path(pattern, full, sizeof(full)) != 0 || glob(full, 0, NULL, &found) != 0)
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		print_query(found.gl_pathv[i]);
+		share_print_query(found.gl_pathv[i]);
 	globfree(&found);
 }
 
@@ -135,7 +135,7 @@ static const struct {
 
 /* Returns the command that takes this query, if it is another one; NULL if there is no query of
  * that name. */
-static const char *reader_of(const char *name)
+static const char *share_reader_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {
 		char *text = read_shared(readers[i].folder, name);
@@ -147,9 +147,9 @@ static const char *reader_of(const char *name)
 	return NULL;
 }
 
-static void say_missing(const char *path, const char *folder)
+static void share_say_missing(const char *path, const char *folder)
 {
-	const char *command = reader_of(path);
+	const char *command = share_reader_of(path);
 
 	if (command) {
 		log__error("%s is a query for another command: stacksexport %s %s", path, command,
@@ -157,7 +157,7 @@ static void say_missing(const char *path, const char *folder)
 		return;
 	}
 	log__error("there is no query file %s; %s has:", path, folder);
-	list_queries(folder);
+	share_list_queries(folder);
 }
 
 /*
@@ -175,7 +175,7 @@ static const struct {
 
 /* Writes the present name of `path` to out. Returns false if it has no former ending, or if its
  * present name does not fit. */
-static bool present_name(const char *path, char *out, size_t sz)
+static bool share_present_name(const char *path, char *out, size_t sz)
 {
 	size_t stem = strlen(path);
 
@@ -193,7 +193,7 @@ static bool present_name(const char *path, char *out, size_t sz)
 
 /* Reads the text of a query at this path, or below the share folder. Returns NULL and sets errno on
  * failure. */
-static char *find_query(const char *path, const char *folder)
+static char *share_find_query(const char *path, const char *folder)
 {
 	char *text = share_read_all(path);
 	int err = errno;
@@ -209,15 +209,15 @@ static char *find_query(const char *path, const char *folder)
 
 char *share__read_query(const char *path, const char *folder)
 {
-	char *text = find_query(path, folder), present[PATH_MAX];
+	char *text = share_find_query(path, folder), present[PATH_MAX];
 	int err = errno;
 
-	if (!text && err == ENOENT && present_name(path, present, sizeof(present)))
-		text = find_query(present, folder);
+	if (!text && err == ENOENT && share_present_name(path, present, sizeof(present)))
+		text = share_find_query(present, folder);
 	if (text)
 		return text;
 	if (err == ENOENT)
-		say_missing(path, folder);
+		share_say_missing(path, folder);
 	else
 		log__error("cannot read %s: %s", path,
 			   err == EILSEQ ? "not a text file" : strerror(err));

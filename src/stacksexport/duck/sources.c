@@ -48,7 +48,7 @@ static bool sources_has(const char *sql, const char *word, bool quoted)
 
 /* Replaces the list in kind NOT IN ('switch', …) by spaces, because the query reads the other
  * kinds. */
-static void blank_exceptions(char *sql)
+static void sources_blank_exceptions(char *sql)
 {
 	for (char *at = sql; (at = strcasestr(at, "NOT IN (")) != NULL;)
 		while (*at && *at != ')')
@@ -62,7 +62,7 @@ uint64_t sources__read_by(const char *sql)
 
 	if (!text)
 		return 0;
-	blank_exceptions(text);
+	sources_blank_exceptions(text);
 	for (int i = 0; i < EVENT_KIND_CNT; i++)
 		if (sources_has(text, event_kind__name((enum event_kind)i), true))
 			kinds |= 1ull << i;

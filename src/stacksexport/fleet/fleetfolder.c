@@ -27,7 +27,7 @@ const struct fleet_table_facts fleet_tables[FLEET_TABLE_CNT] = {
 #define STAGING FLEET_STATE "/staging"
 #define LEDGER	FLEET_STATE "/merged"
 
-static struct tm part_time(const struct fleet_part *p)
+static struct tm fleetfolder_part_time(const struct fleet_part *p)
 {
 	time_t s = fleet_partition__begin_ns(p->table, p->partition) / 1000000000;
 	struct tm t = { 0 };
@@ -38,14 +38,14 @@ static struct tm part_time(const struct fleet_part *p)
 
 void fleet_part__day(const struct fleet_part *p, char out[FLEET_PART_NAME_SZ])
 {
-	struct tm t = part_time(p);
+	struct tm t = fleetfolder_part_time(p);
 
 	strftime(out, FLEET_PART_NAME_SZ, "day=%Y-%m-%d", &t);
 }
 
 void fleet_part__folder(const struct fleet_part *p, char out[FLEET_PART_NAME_SZ])
 {
-	struct tm t = part_time(p);
+	struct tm t = fleetfolder_part_time(p);
 	int sz = snprintf(out, FLEET_PART_NAME_SZ, "%s/", fleet_tables[p->table].name);
 
 	strftime(out + sz, FLEET_PART_NAME_SZ - (size_t)sz,
@@ -59,7 +59,7 @@ static int fleetfolder_cannot(const char *what, const char *path, int err)
 }
 
 /* Writes a file or a folder to the disk. */
-static int sync_path(const char *path)
+static int fleetfolder_sync_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 
@@ -71,11 +71,11 @@ static int sync_path(const char *path)
 	return err;
 }
 
-static int move_durably(const char *from, const char *to, const char *to_folder)
+static int fleetfolder_move_durably(const char *from, const char *to, const char *to_folder)
 {
 	if (rename(from, to) != 0)
 		return fleetfolder_cannot("write", to, -errno);
-	return sync_path(to_folder);
+	return fleetfolder_sync_path(to_folder);
 }
 
 char *fleet__staging(const struct fleet *f, const struct fleet_part *p)
@@ -88,7 +88,7 @@ char *fleet__staging(const struct fleet *f, const struct fleet_part *p)
 	return path;
 }
 
-static char *ledger_folder(const struct fleet *f, const struct fleet_part *p)
+static char *fleetfolder_ledger_folder(const struct fleet *f, const struct fleet_part *p)
 {
 	char day[FLEET_PART_NAME_SZ], *path;
 
@@ -113,7 +113,7 @@ static int fleetfolder_publish(const struct fleet *f, const struct fleet_part *p
 	if (path)
 		err = outfile__make_dirs(folder);
 	if (path && !err)
-		err = move_durably(staging, path, folder);
+		err = fleetfolder_move_durably(staging, path, folder);
 	free(path);
 	free(folder);
 	return err;
@@ -136,7 +136,7 @@ static int fleetfolder_write_entry(const char *temp, const struct buf *entry)
 static int fleetfolder_add_entry(const struct fleet *f, const struct fleet_part *p,
 				 const struct buf *entry)
 {
-	char *folder = ledger_folder(f, p), *temp = NULL, *path = NULL;
+	char *folder = fleetfolder_ledger_folder(f, p), *temp = NULL, *path = NULL;
 	int err = -ENOMEM;
 
 	if (folder && asprintf(&temp, "%s/.%016" PRIx64, folder, p->id) < 0)
@@ -148,7 +148,7 @@ static int fleetfolder_add_entry(const struct fleet *f, const struct fleet_part 
 	if (path && !err)
 		err = fleetfolder_write_entry(temp, entry);
 	if (path && !err)
-		err = move_durably(temp, path, folder);
+		err = fleetfolder_move_durably(temp, path, folder);
 	free(path);
 	free(temp);
 	free(folder);
@@ -162,7 +162,7 @@ int fleet__commit(const struct fleet *f, const struct fleet_part *p, const struc
 	int err = staging && !buf__err(entry) ? 0 : -ENOMEM;
 
 	if (!err && has_rows)
-		err = sync_path(staging);
+		err = fleetfolder_sync_path(staging);
 	if (!err)
 		err = fleetfolder_add_entry(f, p, entry);
 	if (!err && has_rows)
@@ -190,9 +190,10 @@ static bool part__parse(struct fleet_part *p, const char *name)
 	return false;
 }
 
-static int is_recorded(const struct fleet *f, const struct fleet_part *p, bool *recorded)
+static int fleetfolder_is_recorded(const struct fleet *f, const struct fleet_part *p,
+				   bool *recorded)
 {
-	char *folder = ledger_folder(f, p), *path = NULL;
+	char *folder = fleetfolder_ledger_folder(f, p), *path = NULL;
 
 	if (!folder || asprintf(&path, "%s/%016" PRIx64, folder, p->id) < 0) {
 		free(folder);
@@ -205,7 +206,7 @@ static int is_recorded(const struct fleet *f, const struct fleet_part *p, bool *
 }
 
 /* Completes one file of the staging folder, or removes it. */
-static int recover_one(const struct fleet *f, const char *folder, const char *name)
+static int fleetfolder_recover_one(const struct fleet *f, const char *folder, const char *name)
 {
 	struct fleet_part p;
 	bool recorded = false;
@@ -215,7 +216,7 @@ static int recover_one(const struct fleet *f, const char *folder, const char *na
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		return -ENOMEM;
 	if (part__parse(&p, name))
-		err = is_recorded(f, &p, &recorded);
+		err = fleetfolder_is_recorded(f, &p, &recorded);
 	if (!err && recorded)
 		err = fleetfolder_publish(f, &p, path);
 	else if (!err && unlink(path) != 0)
@@ -233,7 +234,7 @@ static int fleetfolder_recover(const struct fleet *f, const char *staging)
 		return fleetfolder_cannot("read", staging, -errno);
 	for (int i = 0; i < cnt; i++) {
 		if (names[i]->d_name[0] != '.' && !err)
-			err = recover_one(f, staging, names[i]->d_name);
+			err = fleetfolder_recover_one(f, staging, names[i]->d_name);
 		free(names[i]);
 	}
 	free(names);
@@ -248,7 +249,7 @@ static int fleetfolder_remove_one(const char *path, const struct stat *st, int t
 	return remove(path) == 0 ? 0 : -1;
 }
 
-static int lock_folder(struct fleet *f, const char *state)
+static int fleetfolder_lock_folder(struct fleet *f, const char *state)
 {
 	f->lock = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->lock < 0)
@@ -276,7 +277,7 @@ int fleet__open(struct fleet *f, const char *dir)
 	if (spill)
 		err = outfile__make_dirs(staging);
 	if (spill && !err)
-		err = lock_folder(f, state);
+		err = fleetfolder_lock_folder(f, state);
 	if (spill && !err) {
 		nftw(spill, fleetfolder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 		err = fleetfolder_recover(f, staging);

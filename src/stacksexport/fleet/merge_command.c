@@ -81,7 +81,7 @@ static void merger__close(struct merger *m)
 }
 
 /* Reads the ledger's days from `first` to `last`, which are those of `of`. */
-static int read_days(struct merger *m, enum fleet_table t, int64_t first_ns, int64_t last_ns)
+static int merge_read_days(struct merger *m, enum fleet_table t, int64_t first_ns, int64_t last_ns)
 {
 	int err = 0;
 
@@ -103,7 +103,8 @@ static int merge_mark_done(struct merger *m)
 			const struct merge_file *f = &m->in.batches[i].files[t];
 
 			if (f->is_there)
-				err = read_days(m, (enum fleet_table)t, f->mtime_ns, f->mtime_ns);
+				err = merge_read_days(m, (enum fleet_table)t, f->mtime_ns,
+						      f->mtime_ns);
 		}
 	for (size_t i = 0; i < m->in.cnt && !err; i++)
 		for (int t = 0; t < FLEET_TABLE_CNT; t++) {
@@ -115,7 +116,7 @@ static int merge_mark_done(struct merger *m)
 }
 
 /* Reads the ledger's days of the rows. */
-static int read_ledger(struct merger *m)
+static int merge_read_ledger(struct merger *m)
 {
 	int err = 0;
 
@@ -124,7 +125,8 @@ static int read_ledger(struct merger *m)
 
 		for (int t = 0; t < FLEET_TABLE_CNT && !b->is_bad && !err; t++)
 			if (b->first_ns <= b->last_ns && !b->files[t].is_done)
-				err = read_days(m, (enum fleet_table)t, b->first_ns, b->last_ns);
+				err = merge_read_days(m, (enum fleet_table)t, b->first_ns,
+						      b->last_ns);
 	}
 	return err;
 }
@@ -158,7 +160,7 @@ static int merge_all(struct merger *m)
 	return err;
 }
 
-static size_t count_bad(const struct merge_inputs *in)
+static size_t merge_count_bad(const struct merge_inputs *in)
 {
 	size_t cnt = 0;
 
@@ -194,7 +196,7 @@ static int merge_found(struct merger *m, const struct merge_args *args)
 
 	m->part_cnt = m->row_cnt = m->read_sz = m->written_sz = 0;
 	if (!err)
-		err = read_ledger(m);
+		err = merge_read_ledger(m);
 	if (!err)
 		err = merge_all(m);
 	if (!err)
@@ -213,23 +215,23 @@ static int merge_once(struct merger *m, const struct merge_args *args)
 	}
 	if (!err)
 		err = merge_found(m, args);
-	if (!err && count_bad(&m->in))
-		log__warn("%zu batches were left out", count_bad(&m->in));
+	if (!err && merge_count_bad(&m->in))
+		log__warn("%zu batches were left out", merge_count_bad(&m->in));
 	return err;
 }
 
 static volatile sig_atomic_t ends;
 
-static void on_signal(int signal)
+static void merge_on_signal(int signal)
 {
 	(void)signal;
 	ends = 1;
 }
 
 /* A second signal ends the program at once, which is safe at any time. */
-static void catch_signals(void)
+static void merge_catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction action = { .sa_handler = merge_on_signal, .sa_flags = (int)SA_RESETHAND };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -253,7 +255,7 @@ static int merge_follow(struct merger *m, const struct merge_args *args)
 	bool last;
 	int err;
 
-	catch_signals();
+	merge_catch_signals();
 	do {
 		last = ends;
 		err = merge_look(m, args);

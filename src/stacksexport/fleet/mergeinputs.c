@@ -61,7 +61,7 @@ struct merge_pending merge_inputs__pending(const struct merge_inputs *in)
 	return p;
 }
 
-static bool ends_in_suffix(const char *name)
+static bool mergeinputs_ends_in_suffix(const char *name)
 {
 	size_t sz = strlen(name);
 
@@ -70,7 +70,7 @@ static bool ends_in_suffix(const char *name)
 
 /* Returns the digest of the last bytes of a Parquet file: the places, sizes and limits of all of
  * its columns. 0: it cannot be read. */
-static uint64_t footer_digest(int fd, uint64_t sz)
+static uint64_t mergeinputs_footer_digest(int fd, uint64_t sz)
 {
 	uint8_t tail[8], *footer;
 	uint64_t digest = 0;
@@ -90,7 +90,7 @@ static uint64_t footer_digest(int fd, uint64_t sz)
 	return digest;
 }
 
-static int64_t mtime_of(const struct stat *st)
+static int64_t mergeinputs_mtime_of(const struct stat *st)
 {
 	return st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
@@ -108,8 +108,8 @@ static bool merge_file__read(struct merge_file *file, const char *path)
 		file->is_there = true;
 		file->is_done = false;
 		file->sz = (uint64_t)st.st_size;
-		file->mtime_ns = mtime_of(&st);
-		file->id = footer_digest(fd, file->sz);
+		file->mtime_ns = mergeinputs_mtime_of(&st);
+		file->id = mergeinputs_footer_digest(fd, file->sz);
 	}
 	if (!file->id)
 		log__warn("left out: %s: %s", path,
@@ -120,15 +120,15 @@ static bool merge_file__read(struct merge_file *file, const char *path)
 }
 
 /* Returns true if the files of a batch are as they were read. */
-static bool is_unchanged(const struct merge_inputs *in, const struct merge_batch *b)
+static bool mergeinputs_is_unchanged(const struct merge_inputs *in, const struct merge_batch *b)
 {
 	for (int t = 0; t < FLEET_TABLE_CNT; t++) {
 		const struct merge_file *f = &b->files[t];
 		char *path = f->is_there ? merge_inputs__path(in, b, (enum fleet_table)t) : NULL;
 		struct stat st = { 0 };
-		bool same = !f->is_there ||
-			    (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-			     (uint64_t)st.st_size == f->sz && mtime_of(&st) == f->mtime_ns);
+		bool same = !f->is_there || (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+					     (uint64_t)st.st_size == f->sz &&
+					     mergeinputs_mtime_of(&st) == f->mtime_ns);
 
 		free(path);
 		if (!same)
@@ -137,7 +137,7 @@ static bool is_unchanged(const struct merge_inputs *in, const struct merge_batch
 	return true;
 }
 
-static uint64_t batch_hash(const struct merge_batch *b)
+static uint64_t mergeinputs_batch_hash(const struct merge_batch *b)
 {
 	return seed__mix((uint64_t)b->folder << 32 | b->suffix);
 }
@@ -146,7 +146,7 @@ static uint64_t batch_hash(const struct merge_batch *b)
 static bool mergeinputs_reuse(const struct merge_walk *w, struct merge_batch *b)
 {
 	const struct merge_batch *old = w->old;
-	uint32_t n = HASHINDEX_FIND(&w->old_index, batch_hash(b), i,
+	uint32_t n = HASHINDEX_FIND(&w->old_index, mergeinputs_batch_hash(b), i,
 				    old[i].folder == b->folder && old[i].suffix == b->suffix);
 
 	if (n == HASHINDEX_NONE)
@@ -154,7 +154,7 @@ static bool mergeinputs_reuse(const struct merge_walk *w, struct merge_batch *b)
 	for (int t = 0; t < FLEET_TABLE_CNT && !old[n].is_bad; t++)
 		if (!old[n].files[t].is_done)
 			return false;
-	if (!is_unchanged(w->in, &old[n]))
+	if (!mergeinputs_is_unchanged(w->in, &old[n]))
 		return false;
 	*b = old[n];
 	return true;
@@ -197,7 +197,7 @@ static int mergeinputs_read_files(struct merge_inputs *in, struct merge_batch *b
 }
 
 /* `name` is events-N.parquet. Its stacks got their name before it. */
-static int add_batch(const struct merge_walk *w, const char *folder, const char *name)
+static int mergeinputs_add_batch(const struct merge_walk *w, const char *folder, const char *name)
 {
 	size_t prefix = strlen(fleet_tables[FLEET_EVENTS].batch_prefix);
 	struct merge_batch *b = inputs_add(w->in, folder, name + prefix);
@@ -215,7 +215,8 @@ static int add_batch(const struct merge_walk *w, const char *folder, const char 
 }
 
 /* The table and the day of a folder of parts: …/stacks/day=2026-11-26. */
-static bool parse_part_folder(const char *folder, enum fleet_table *table, struct merge_batch *b)
+static bool mergeinputs_parse_part_folder(const char *folder, enum fleet_table *table,
+					  struct merge_batch *b)
 {
 	const char *day = strstr(folder, "/day=");
 	int year, month, date, hour = 0;
@@ -251,17 +252,17 @@ static int mergeinputs_add_part(const struct merge_walk *w, const char *folder, 
 	in->part_cnt++;
 	if (mergeinputs_reuse(w, b))
 		return 0;
-	if (parse_part_folder(folder, &table, b))
+	if (mergeinputs_parse_part_folder(folder, &table, b))
 		return mergeinputs_read_files(in, b, table);
 	in->cnt--;
 	in->part_cnt--;
 	return 0;
 }
 
-static int walk_folder(const struct merge_walk *w, const char *folder, int depth);
+static int mergeinputs_walk_folder(const struct merge_walk *w, const char *folder, int depth);
 
-static int walk_entry(const struct merge_walk *w, const char *folder, const struct dirent *e,
-		      int depth)
+static int mergeinputs_walk_entry(const struct merge_walk *w, const char *folder,
+				  const struct dirent *e, int depth)
 {
 	const char *events = fleet_tables[FLEET_EVENTS].batch_prefix;
 	char path[PATH_MAX];
@@ -269,9 +270,9 @@ static int walk_entry(const struct merge_walk *w, const char *folder, const stru
 
 	if (e->d_name[0] == '.' || e->d_name[0] == '_')
 		return 0;
-	if (ends_in_suffix(e->d_name)) {
+	if (mergeinputs_ends_in_suffix(e->d_name)) {
 		if (strncmp(e->d_name, events, strlen(events)) == 0)
-			return add_batch(w, folder, e->d_name);
+			return mergeinputs_add_batch(w, folder, e->d_name);
 		if (strncmp(e->d_name, "part-", strlen("part-")) == 0)
 			return mergeinputs_add_part(w, folder, e->d_name);
 		return 0;
@@ -282,10 +283,10 @@ static int walk_entry(const struct merge_walk *w, const char *folder, const stru
 		return 0;
 	return st.st_dev == w->output_dev && st.st_ino == w->output_ino
 		       ? 0
-		       : walk_folder(w, path, depth + 1);
+		       : mergeinputs_walk_folder(w, path, depth + 1);
 }
 
-static int walk_folder(const struct merge_walk *w, const char *folder, int depth)
+static int mergeinputs_walk_folder(const struct merge_walk *w, const char *folder, int depth)
 {
 	struct dirent **names;
 	int cnt = scandir(folder, &names, NULL, alphasort), err = 0;
@@ -294,7 +295,7 @@ static int walk_folder(const struct merge_walk *w, const char *folder, int depth
 		return errno == ENOENT && depth ? 0 : parquet_file__unreadable(folder, -errno);
 	for (int i = 0; i < cnt; i++) {
 		if (!err)
-			err = walk_entry(w, folder, names[i], depth);
+			err = mergeinputs_walk_entry(w, folder, names[i], depth);
 		free(names[i]);
 	}
 	free(names);
@@ -306,7 +307,8 @@ static int mergeinputs_index_old(struct merge_walk *w, size_t cnt)
 	int err = 0;
 
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = hashindex__add(&w->old_index, batch_hash(&w->old[i]), (uint32_t)i);
+		err = hashindex__add(&w->old_index, mergeinputs_batch_hash(&w->old[i]),
+				     (uint32_t)i);
 	return err;
 }
 
@@ -328,7 +330,7 @@ int merge_inputs__find(struct merge_inputs *in, const char *const *args, size_t 
 		w.output_ino = st.st_ino;
 	}
 	for (size_t i = 0; i < cnt && !err; i++)
-		err = walk_folder(&w, args[i], 0);
+		err = mergeinputs_walk_folder(&w, args[i], 0);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	hashindex__free(&w.old_index);
@@ -344,7 +346,7 @@ void merge_inputs__free(struct merge_inputs *in)
 }
 
 /* Removes the events first: a reader leaves out a batch that lacks them. */
-static bool remove_batch(const struct merge_inputs *in, const struct merge_batch *b)
+static bool mergeinputs_remove_batch(const struct merge_inputs *in, const struct merge_batch *b)
 {
 	for (int t = FLEET_TABLE_CNT; t-- > 0;) {
 		char *path = b->files[t].is_there ? merge_inputs__path(in, b, (enum fleet_table)t)
@@ -370,8 +372,8 @@ size_t merge_inputs__remove_done(const struct merge_inputs *in)
 
 		for (int t = 0; t < FLEET_TABLE_CNT; t++)
 			done &= b->files[t].is_done;
-		if (done && is_unchanged(in, b))
-			cnt += remove_batch(in, b);
+		if (done && mergeinputs_is_unchanged(in, b))
+			cnt += mergeinputs_remove_batch(in, b);
 	}
 	return cnt;
 }

@@ -23,8 +23,8 @@ static int ranked_compare(const void *pa, const void *pb)
 
 /* Returns how many texts the rows have, and sets ranks[id] to the place of each in the order of
  * their bytes. */
-static uint32_t rank_texts(const uint32_t *ids, size_t cnt, const struct strings *s,
-			   uint32_t *ranks, struct ranked *texts)
+static uint32_t mergeorder_rank_texts(const uint32_t *ids, size_t cnt, const struct strings *s,
+				      uint32_t *ranks, struct ranked *texts)
 {
 	uint32_t n = 0;
 
@@ -70,7 +70,7 @@ static bool mergeorder_sort_by(const struct batch *b, const struct strings *s, s
 	starts = calloc(s->cnt + 2, sizeof(*starts));
 	ok = ranks && texts && starts;
 	if (ok) {
-		rank_texts(ids, b->cnt, s, ranks, texts);
+		mergeorder_rank_texts(ids, b->cnt, s, ranks, texts);
 		mergeorder_scatter(ids, b->cnt, ranks, starts, *order, *other);
 		*order = *other;
 		*other = swap;

@@ -88,7 +88,7 @@ void merge_plan__free(struct merge_plan *plan)
 
 /* Returns how many bytes the next unit has, so that all that are left in its partition are about
  * equal. */
-static uint64_t unit_sz(const struct merge_plan *plan)
+static uint64_t mergeplan_unit_sz(const struct merge_plan *plan)
 {
 	const struct merge_entry *first = &plan->entries[plan->next];
 	uint64_t sz = 0, units;
@@ -105,7 +105,7 @@ static uint64_t unit_sz(const struct merge_plan *plan)
 }
 
 /* The unit's name is made of its inputs, so that a merge that is repeated writes the same name. */
-static uint64_t unit_id(const struct merge_unit *u)
+static uint64_t mergeplan_unit_id(const struct merge_unit *u)
 {
 	struct sha256_ctx ctx;
 
@@ -121,8 +121,8 @@ static uint64_t unit_id(const struct merge_unit *u)
 }
 
 /* Adds an input to the unit if neither the ledger nor the unit has its content. */
-static int unit_add(struct merge_unit *u, struct hashindex *ids, struct merge_ledger *l,
-		    struct merge_batch *b)
+static int mergeplan_unit_add(struct merge_unit *u, struct hashindex *ids, struct merge_ledger *l,
+			      struct merge_batch *b)
 {
 	enum fleet_table t = u->part.table;
 	uint64_t id = b->files[t].id, hash = seed__mix(id);
@@ -139,7 +139,7 @@ static void mergeplan_take_entries(struct merge_plan *plan, struct merge_ledger 
 				   struct merge_unit *u)
 {
 	const struct merge_entry *first = &plan->entries[plan->next];
-	uint64_t max_sz = unit_sz(plan), sz = 0;
+	uint64_t max_sz = mergeplan_unit_sz(plan), sz = 0;
 	struct hashindex ids = { 0 };
 	int err = 0;
 
@@ -152,10 +152,11 @@ static void mergeplan_take_entries(struct merge_plan *plan, struct merge_ledger 
 		if (e->partition != first->partition || e->schema != first->schema)
 			break;
 		sz += e->batch->files[plan->table].sz;
-		err = unit_add(u, &ids, l, e->batch); /* out of memory: the next unit has it */
+		err = mergeplan_unit_add(u, &ids, l,
+					 e->batch); /* out of memory: the next unit has it */
 	}
 	hashindex__free(&ids);
-	u->part.id = unit_id(u);
+	u->part.id = mergeplan_unit_id(u);
 }
 
 bool merge_plan__next(struct merge_plan *plan, struct merge_ledger *l, struct merge_unit *u)

@@ -25,7 +25,7 @@ static char *mergeranges_text_at(const struct cells *cells, idx_t row)
 
 /* A group of rows: command, host, slot, number of rows. Begins a range if this one would be too
  * large. */
-static int take_group(struct dividing *d, const struct cells cells[4], idx_t row)
+static int mergeranges_take_group(struct dividing *d, const struct cells cells[4], idx_t row)
 {
 	struct merge_ranges *r = d->to;
 	uint64_t cnt = (uint64_t)cells__int(&cells[3], row);
@@ -47,7 +47,7 @@ static int take_group(struct dividing *d, const struct cells cells[4], idx_t row
 	return key->command && key->host ? 0 : -ENOMEM;
 }
 
-static int take_groups(struct dividing *d, duckdb_result *result)
+static int mergeranges_take_groups(struct dividing *d, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 	int err = 0;
@@ -58,7 +58,7 @@ static int take_groups(struct dividing *d, duckdb_result *result)
 		for (idx_t c = 0; c < 4; c++)
 			cells[c] = cells__on(duckdb_data_chunk_get_vector(chunk, c));
 		for (idx_t i = 0; i < duckdb_data_chunk_get_size(chunk) && !err; i++)
-			err = take_group(d, cells, i);
+			err = mergeranges_take_group(d, cells, i);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	return err;
@@ -87,7 +87,7 @@ int merge_ranges__read(struct merge_ranges *r, struct db *db, size_t max_rows, u
 	if (!err && duckdb_query(db->connection, sql, &result) != DuckDBSuccess)
 		err = -EIO;
 	if (!err)
-		err = (one ? mergeranges_take_count : take_groups)(&d, &result);
+		err = (one ? mergeranges_take_count : mergeranges_take_groups)(&d, &result);
 	duckdb_destroy_result(&result);
 	free(sql);
 	return err;

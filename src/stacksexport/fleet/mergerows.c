@@ -89,7 +89,7 @@ void merge_rows__free(struct merge_rows *m)
 }
 
 /* Sorts and writes the rows of .batch. */
-static int write_batch(struct merge_rows *m)
+static int mergerows_write_batch(struct merge_rows *m)
 {
 	uint32_t *order;
 	int err = 0;
@@ -116,12 +116,12 @@ static int write_batch(struct merge_rows *m)
 static int mergerows_take_range(const struct row *rows, size_t cnt, void *arg)
 {
 	struct merge_rows *m = arg;
-	int err = cnt > batch__room(m->batch) ? write_batch(m) : 0;
+	int err = cnt > batch__room(m->batch) ? mergerows_write_batch(m) : 0;
 
 	return err ? err : batch__append(m->batch, rows, cnt);
 }
 
-static void forget_texts(struct merge_rows *m)
+static void mergerows_forget_texts(struct merge_rows *m)
 {
 	strtab__reset(m->tab);
 	strings__free(&m->strings);
@@ -135,15 +135,15 @@ static int merge_rows_flush(struct merge_rows *m)
 	int err = strings__take(&m->strings, m->tab, m->strings.cnt);
 
 	if (!err && !m->spill)
-		err = write_batch(m);
+		err = mergerows_write_batch(m);
 	for (size_t r = 0; m->spill && r <= m->o.ranges->cnt && !err; r++) {
 		err = merge_spill__each(m->spill, r, mergerows_take_range, m);
 		if (!err)
-			err = write_batch(m);
+			err = mergerows_write_batch(m);
 	}
 	if (m->spill)
 		merge_spill__clear(m->spill);
-	forget_texts(m);
+	mergerows_forget_texts(m);
 	return err;
 }
 
@@ -181,7 +181,7 @@ static int mergerows_keep_rows(struct merge_rows *m, size_t cnt)
 	return err;
 }
 
-static bool must_flush(const struct merge_rows *m, size_t cnt)
+static bool mergerows_must_flush(const struct merge_rows *m, size_t cnt)
 {
 	return strtab__sz(m->tab) > TEXTS_SZ ||
 	       (m->spill ? merge_spill__is_full(m->spill) : cnt > batch__room(m->batch));
@@ -190,19 +190,19 @@ static bool must_flush(const struct merge_rows *m, size_t cnt)
 /* ---- from vectors to rows -----------------------------------------------------------------------
  */
 
-static bool cell_is_there(const struct cells *c, idx_t row)
+static bool mergerows_cell_is_there(const struct cells *c, idx_t row)
 {
 	return !c->validity || c->validity[row / 64] >> row % 64 & 1;
 }
 
-static int fill_texts(struct merge_rows *m, const struct cells *c, size_t n, idx_t cnt)
+static int mergerows_fill_texts(struct merge_rows *m, const struct cells *c, size_t n, idx_t cnt)
 {
 	char *at = (char *)m->rows + events_table.columns[m->o.columns->of[n]].off;
 	const duckdb_string_t *s = c->data;
 	uint32_t id;
 
 	for (idx_t i = 0; i < cnt; i++, at += sizeof(*m->rows)) {
-		if (!cell_is_there(c, i) || !duckdb_string_t_length(s[i]))
+		if (!mergerows_cell_is_there(c, i) || !duckdb_string_t_length(s[i]))
 			continue;
 		id = merge_texts__id(&m->texts[n], m->tab, &s[i], m->chunk);
 		if (!id)
@@ -213,14 +213,14 @@ static int fill_texts(struct merge_rows *m, const struct cells *c, size_t n, idx
 }
 
 /* Copies values that have the same bits in a row. */
-static void fill_bits(struct merge_rows *m, const struct cells *c, const struct column *column,
-		      idx_t cnt)
+static void mergerows_fill_bits(struct merge_rows *m, const struct cells *c,
+				const struct column *column, idx_t cnt)
 {
 	char *at = (char *)m->rows + column->off;
 	size_t width = column__width(column);
 
 	for (idx_t i = 0; i < cnt; i++, at += sizeof(*m->rows)) {
-		if (!cell_is_there(c, i))
+		if (!mergerows_cell_is_there(c, i))
 			continue;
 		if (width == 8)
 			memcpy(at, (const uint64_t *)c->data + i, 8);
@@ -230,8 +230,8 @@ static void fill_bits(struct merge_rows *m, const struct cells *c, const struct 
 }
 
 /* Converts integers of another width. */
-static void fill_integers(struct merge_rows *m, const struct cells *c, const struct column *column,
-			  idx_t cnt)
+static void mergerows_fill_integers(struct merge_rows *m, const struct cells *c,
+				    const struct column *column, idx_t cnt)
 {
 	char *at = (char *)m->rows + column->off;
 
@@ -246,13 +246,14 @@ static void fill_integers(struct merge_rows *m, const struct cells *c, const str
 	}
 }
 
-static void fill_present(struct merge_rows *m, const struct cells *c, uint32_t bit, idx_t cnt)
+static void mergerows_fill_present(struct merge_rows *m, const struct cells *c, uint32_t bit,
+				   idx_t cnt)
 {
 	for (idx_t i = 0; i < cnt; i++)
-		m->rows[i].present |= cell_is_there(c, i) ? bit : 0;
+		m->rows[i].present |= mergerows_cell_is_there(c, i) ? bit : 0;
 }
 
-static bool is_same_bits(const struct column *column, duckdb_type type)
+static bool mergerows_is_same_bits(const struct column *column, duckdb_type type)
 {
 	if (type == DUCKDB_TYPE_UBIGINT)
 		return column->type == COLUMN_UINT64;
@@ -264,13 +265,13 @@ static int mergerows_take_column(struct merge_rows *m, const struct cells *c, si
 	const struct column *column = &events_table.columns[m->o.columns->of[n]];
 
 	if (column->present)
-		fill_present(m, c, column->present, cnt);
+		mergerows_fill_present(m, c, column->present, cnt);
 	if (column__is_bytes(column))
-		return fill_texts(m, c, n, cnt);
-	if (is_same_bits(column, c->type))
-		fill_bits(m, c, column, cnt);
+		return mergerows_fill_texts(m, c, n, cnt);
+	if (mergerows_is_same_bits(column, c->type))
+		mergerows_fill_bits(m, c, column, cnt);
 	else
-		fill_integers(m, c, column, cnt);
+		mergerows_fill_integers(m, c, column, cnt);
 	return 0;
 }
 
@@ -280,7 +281,7 @@ static int mergerows_take_chunk(struct merge_rows *m, duckdb_data_chunk chunk)
 	int err = 0;
 
 	assert(cnt <= CHUNK_ROWS);
-	if (must_flush(m, cnt))
+	if (mergerows_must_flush(m, cnt))
 		err = merge_rows_flush(m);
 	memset(m->rows, 0, cnt * sizeof(*m->rows));
 	m->chunk = m->chunk == UINT32_MAX ? 1 : m->chunk + 1;

@@ -35,7 +35,7 @@ struct merge_spill {
 };
 
 /* Not O_TMPFILE, which NFS and others do not have. */
-static int open_nameless(const char *dir)
+static int mergespill_open_nameless(const char *dir)
 {
 	char *path;
 	int fd;
@@ -58,7 +58,7 @@ struct merge_spill *merge_spill__new(const char *dir, size_t ranges)
 		return NULL;
 	s->ranges = ranges;
 	s->block_rows = rows < BLOCK_MIN ? BLOCK_MIN : rows > BLOCK_MAX ? BLOCK_MAX : rows;
-	s->fd = open_nameless(dir);
+	s->fd = mergespill_open_nameless(dir);
 	s->rows = calloc(ranges, s->block_rows * sizeof(*s->rows));
 	s->cnts = calloc(ranges, sizeof(*s->cnts));
 	s->piece = calloc(s->block_rows, sizeof(*s->piece));

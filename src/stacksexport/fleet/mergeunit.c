@@ -19,7 +19,7 @@
 	"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 8192, " \
 	"USE_TMP_FILE false"
 
-static int no_memory(void)
+static int mergeunit_no_memory(void)
 {
 	log__error("out of memory");
 	return -ENOMEM;
@@ -45,7 +45,7 @@ static int merge_query(struct merger *m, const char *sql, duckdb_result *out)
 }
 
 /* The integer in the first row; 0 without one. */
-static int64_t first_integer(duckdb_result *result)
+static int64_t mergeunit_first_integer(duckdb_result *result)
 {
 	duckdb_data_chunk chunk = duckdb_fetch_chunk(*result);
 	int64_t n = 0;
@@ -59,7 +59,7 @@ static int64_t first_integer(duckdb_result *result)
 	return n;
 }
 
-static int set_bounds(struct merger *m)
+static int mergeunit_set_bounds(struct merger *m)
 {
 	const struct fleet_part *p = &m->unit.part;
 	char day[FLEET_PART_NAME_SZ];
@@ -91,7 +91,7 @@ static int set_bounds(struct merger *m)
 		buf__free(&folder);
 	}
 	buf__u8(&sql, 0);
-	err = buf__err(&sql) ? no_memory() : db__command(&m->db, (const char *)sql.data);
+	err = buf__err(&sql) ? mergeunit_no_memory() : db__command(&m->db, (const char *)sql.data);
 	buf__free(&sql);
 	return err;
 }
@@ -100,12 +100,12 @@ static int set_bounds(struct merger *m)
 static int mergeunit_set_files(struct merger *m, size_t first, size_t cnt)
 {
 	char **paths = calloc(cnt, sizeof(*paths));
-	int err = paths ? 0 : no_memory();
+	int err = paths ? 0 : mergeunit_no_memory();
 
 	for (size_t i = 0; i < cnt && !err; i++) {
 		paths[i] =
 			merge_inputs__path(&m->in, m->unit.batches[first + i], m->unit.part.table);
-		err = paths[i] ? 0 : no_memory();
+		err = paths[i] ? 0 : mergeunit_no_memory();
 	}
 	if (!err)
 		err = merge_facts__set_files(&m->db, paths, cnt);
@@ -117,7 +117,7 @@ static int mergeunit_set_files(struct merger *m, size_t first, size_t cnt)
 
 /* The names of all sources that the inputs were recorded with. All batches of a recording have the
  * same, so one file of each folder is read. */
-static int read_sources(struct merger *m, struct buf *out)
+static int mergeunit_read_sources(struct merger *m, struct buf *out)
 {
 	struct merge_unit *u = &m->unit;
 	struct merge_batch *all[MERGE_UNIT_MAX];
@@ -152,7 +152,7 @@ static int read_sources(struct merger *m, struct buf *out)
 static int mergeunit_make_copy(struct merger *m, const char *staging, struct buf *sql)
 {
 	struct buf sources = { 0 };
-	int err = read_sources(m, &sources);
+	int err = mergeunit_read_sources(m, &sources);
 
 	if (!err) {
 		buf__str(sql, "COPY (");
@@ -164,14 +164,14 @@ static int mergeunit_make_copy(struct merger *m, const char *staging, struct buf
 		db__append_quoted(sql, (const char *)sources.data, '\'');
 		buf__str(sql, "})");
 		buf__u8(sql, 0);
-		err = buf__err(sql) ? no_memory() : 0;
+		err = buf__err(sql) ? mergeunit_no_memory() : 0;
 	}
 	buf__free(&sources);
 	return err;
 }
 
 /* Returns true if all columns of the file can be read. */
-static bool input_is_good(struct merger *m, size_t i, char why[256])
+static bool mergeunit_input_is_good(struct merger *m, size_t i, char why[256])
 {
 	duckdb_result result;
 	bool good;
@@ -190,7 +190,7 @@ static bool input_is_good(struct merger *m, size_t i, char why[256])
 
 /* Leaves out the inputs that cannot be read. Returns -EAGAIN, or -EIO if there are none: then the
  * reason `words` is not in an input. */
-static int blame_inputs(struct merger *m, const char *words)
+static int mergeunit_blame_inputs(struct merger *m, const char *words)
 {
 	size_t bad = 0;
 
@@ -198,7 +198,7 @@ static int blame_inputs(struct merger *m, const char *words)
 		struct merge_batch *b = m->unit.batches[i];
 		char why[256], *path;
 
-		if (input_is_good(m, i, why))
+		if (mergeunit_input_is_good(m, i, why))
 			continue;
 		path = merge_inputs__path(&m->in, b, m->unit.part.table);
 		log__warn("left out: %s: %.*s", path ? path : "?", (int)strcspn(why, "\n"), why);
@@ -226,18 +226,18 @@ static int mergeunit_leave_out_all(struct merger *m, const char *why)
 	return -EAGAIN;
 }
 
-static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt)
+static int mergeunit_write_events(struct merger *m, const char *staging, uint64_t *row_cnt)
 {
 	const struct merge_unit *u = &m->unit;
 	struct merge_events events = { .db = &m->db, .path = staging };
 	struct buf sources = { 0 }, state = { 0 };
 	char why[MERGE_WHY_SZ];
-	int err = read_sources(m, &sources);
+	int err = mergeunit_read_sources(m, &sources);
 
 	buf__printf(&state, "%s/" FLEET_STATE, m->fleet.dir);
 	buf__u8(&state, 0);
 	if (!err && buf__err(&state))
-		err = no_memory();
+		err = mergeunit_no_memory();
 
 	for (size_t i = 0; i < u->cnt; i++) {
 		events.with_values |= u->batches[i]->files[FLEET_EVENTS].with_values;
@@ -250,7 +250,7 @@ static int write_events(struct merger *m, const char *staging, uint64_t *row_cnt
 	if (!err)
 		err = merge_events__write(&events, row_cnt, why);
 	if (err == -EIO)
-		err = blame_inputs(m, why);
+		err = mergeunit_blame_inputs(m, why);
 	else if (err == -EBADMSG)
 		err = mergeunit_leave_out_all(m, why);
 	buf__free(&state);
@@ -270,10 +270,10 @@ static int mergeunit_copy_rows(struct merger *m, const char *staging, uint64_t *
 		char *words =
 			strdup(duckdb_result_error(&result) ? duckdb_result_error(&result) : "");
 
-		err = blame_inputs(m, words);
+		err = mergeunit_blame_inputs(m, words);
 		free(words);
 	} else if (!err) {
-		*row_cnt = (uint64_t)first_integer(&result);
+		*row_cnt = (uint64_t)mergeunit_first_integer(&result);
 	}
 	duckdb_destroy_result(&result);
 	buf__free(&sql);
@@ -305,7 +305,7 @@ static int mergeunit_commit(struct merger *m, uint64_t row_cnt)
 		    row_cnt);
 	for (size_t i = 0; i < u->cnt; i++)
 		merge_ledger__print(&entry, u->batches[i]->files[u->part.table].id, done[i]);
-	err = buf__err(&entry) ? no_memory()
+	err = buf__err(&entry) ? mergeunit_no_memory()
 			       : fleet__commit(&m->fleet, &u->part, &entry, row_cnt > 0);
 	for (size_t i = 0; i < u->cnt && !err; i++) {
 		struct merge_file *file = &u->batches[i]->files[u->part.table];
@@ -323,11 +323,12 @@ int merge_unit__write(struct merger *m)
 	char *staging = fleet__staging(&m->fleet, &m->unit.part);
 	uint64_t row_cnt = 0;
 	struct stat st = { 0 };
-	int err = staging ? set_bounds(m) : no_memory();
+	int err = staging ? mergeunit_set_bounds(m) : mergeunit_no_memory();
 
 	if (!err)
-		err = (m->unit.part.table == FLEET_EVENTS ? write_events : mergeunit_copy_rows)(
-			m, staging, &row_cnt);
+		err = (m->unit.part.table == FLEET_EVENTS
+			       ? mergeunit_write_events
+			       : mergeunit_copy_rows)(m, staging, &row_cnt);
 	if (!err && stat(staging, &st) == 0 && !row_cnt)
 		unlink(staging);
 	if (!err)

@@ -37,8 +37,8 @@ void live_data__free(struct live_data *d)
 
 /* ---- flame graph ---------------------------------------------------------------------------- */
 
-static uint32_t path_node(struct live_data *d, const struct cells *list, const int32_t *ids,
-			  idx_t row)
+static uint32_t livedata_path_node(struct live_data *d, const struct cells *list,
+				   const int32_t *ids, idx_t row)
 {
 	duckdb_list_entry path = cells__list(list, row);
 	uint32_t node = TRIE_ROOT;
@@ -49,14 +49,15 @@ static uint32_t path_node(struct live_data *d, const struct cells *list, const i
 }
 
 /* Adds the rows to the tree. The list of self times grows with it. */
-static int take_paths(struct live_data *d, duckdb_data_chunk chunk, int64_t **self, size_t *cnt)
+static int livedata_take_paths(struct live_data *d, duckdb_data_chunk chunk, int64_t **self,
+			       size_t *cnt)
 {
 	struct cells list = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	struct cells ns = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
 	const int32_t *ids = duckdb_vector_get_data(duckdb_list_vector_get_child(list.vector));
 
 	for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++) {
-		uint32_t node = path_node(d, &list, ids, row);
+		uint32_t node = livedata_path_node(d, &list, ids, row);
 		size_t need = trie__cnt(&d->trie);
 
 		if (node == KEYMAP_NONE)
@@ -75,7 +76,7 @@ static int take_paths(struct live_data *d, duckdb_data_chunk chunk, int64_t **se
 	return 0;
 }
 
-static int read_paths(struct live_data *d, struct db *db)
+static int livedata_read_paths(struct live_data *d, struct db *db)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
@@ -84,7 +85,7 @@ static int read_paths(struct live_data *d, struct db *db)
 	int err = db__run_file(db, "sql/live/flame.sql", &result);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		err = take_paths(d, chunk, &self, &cnt);
+		err = livedata_take_paths(d, chunk, &self, &cnt);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);
@@ -122,11 +123,11 @@ static int livedata_take_names(struct live_data *d, duckdb_data_chunk chunk)
 	return 0;
 }
 
-static int read_flame(struct live_data *d, struct db *db)
+static int livedata_read_flame(struct live_data *d, struct db *db)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
-	int err = read_paths(d, db);
+	int err = livedata_read_paths(d, db);
 
 	if (err)
 		return err;
@@ -157,7 +158,7 @@ static int livedata_read_table(struct live_data *d, struct db *db, const struct 
 }
 
 /* Lists the files that can have events of the last seconds: a batch lasts a second or more. */
-static size_t newest_files(const glob_t *found, const char **files, unsigned seconds)
+static size_t livedata_newest_files(const glob_t *found, const char **files, unsigned seconds)
 {
 	size_t max = seconds + 3 < EXPORT_ARGUMENTS_MAX ? seconds + 3 : EXPORT_ARGUMENTS_MAX;
 	size_t cnt = found->gl_pathc < max ? found->gl_pathc : max;
@@ -179,7 +180,8 @@ static int livedata_read_files(struct live_data *d, const struct live_request *q
 	if (!err)
 		err = top_base__functions(&r.db);
 	if (!err)
-		err = panes[q->pane].path ? livedata_read_table(d, &r.db, q) : read_flame(d, &r.db);
+		err = panes[q->pane].path ? livedata_read_table(d, &r.db, q)
+					  : livedata_read_flame(d, &r.db);
 	request__close(&r);
 	return err;
 }
@@ -197,7 +199,8 @@ bool live_data__read(struct live_data *d, const struct live_request *q)
 	options.from = options.from ? options.from : from;
 	options.given |= OPTION_FROM;
 	if (glob(pattern, 0, NULL, &found) == 0)
-		options.recording_cnt = newest_files(&found, options.recordings, q->seconds);
+		options.recording_cnt =
+			livedata_newest_files(&found, options.recordings, q->seconds);
 	if (found.gl_pathc)
 		err = livedata_read_files(&read, q, &options);
 	globfree(&found);

@@ -56,7 +56,7 @@ void live_screen__close(void)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void draw_head(const struct live_screen *s)
+static void livescreen_draw_head(const struct live_screen *s)
 {
 	move(0, 0);
 	for (int i = 0; i < LIVE_PANE_CNT; i++) {
@@ -72,7 +72,7 @@ static void draw_head(const struct live_screen *s)
 		printw("  filter: %s%s", s->filter, s->typing ? "_" : "");
 }
 
-static void draw_help(void)
+static void livescreen_draw_help(void)
 {
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
@@ -86,7 +86,7 @@ static int livescreen_lines_for_data(void)
 }
 
 /* Draws the lines that have the filter's text. The first line is the heading and stays. */
-static void draw_table(struct live_screen *s, const struct live_data *d)
+static void livescreen_draw_table(struct live_screen *s, const struct live_data *d)
 {
 	char *copy = strdup(d->text), *rest = copy, *line;
 	size_t row = 0, shown = 0;
@@ -110,7 +110,8 @@ static void draw_table(struct live_screen *s, const struct live_data *d)
 }
 
 /* One frame of the flame graph, which begins at column x. */
-static void draw_frame(const struct live_screen *s, const char *name, int y, const int x[2])
+static void livescreen_draw_frame(const struct live_screen *s, const char *name, int y,
+				  const int x[2])
 {
 	int width = x[1] - x[0];
 	unsigned hash = 0;
@@ -129,7 +130,7 @@ static void draw_frame(const struct live_screen *s, const char *name, int y, con
 
 /* Places nodes below their parents, in the order in which they were added: `x` has for each node
  * the next free column in it, and its own columns. */
-static void draw_flame(const struct live_screen *s, const struct live_data *d)
+static void livescreen_draw_flame(const struct live_screen *s, const struct live_data *d)
 {
 	uint32_t cnt = trie__cnt(&d->trie);
 	int(*place)[3] = calloc(cnt, sizeof(*place)); /* begin, next free, depth */
@@ -151,7 +152,7 @@ static void draw_flame(const struct live_screen *s, const struct live_data *d)
 		place[parent][1] = x[1];
 		if (x[1] > x[0] && place[i][2] > (int)s->first &&
 		    place[i][2] - (int)s->first <= livescreen_lines_for_data())
-			draw_frame(s, name, 1 + place[i][2] - (int)s->first, x);
+			livescreen_draw_frame(s, name, 1 + place[i][2] - (int)s->first, x);
 	}
 	free(place);
 }
@@ -159,20 +160,20 @@ static void draw_flame(const struct live_screen *s, const struct live_data *d)
 void live_screen__draw(struct live_screen *s, const struct live_data *d)
 {
 	erase();
-	draw_head(s);
+	livescreen_draw_head(s);
 	if (s->request.pane == LIVE_FLAME && d->total)
-		draw_flame(s, d);
+		livescreen_draw_flame(s, d);
 	else if (s->request.pane != LIVE_FLAME && d->text && *d->text)
-		draw_table(s, d);
+		livescreen_draw_table(s, d);
 	else
 		mvaddstr(3, 0, "There is nothing to show yet.");
-	draw_help();
+	livescreen_draw_help();
 	refresh();
 }
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static void filter_key(struct live_screen *s, int key)
+static void livescreen_filter_key(struct live_screen *s, int key)
 {
 	size_t sz = strlen(s->filter);
 
@@ -191,14 +192,14 @@ static void filter_key(struct live_screen *s, int key)
 	s->first = 0;
 }
 
-static void change_pane(struct live_screen *s, unsigned pane, bool *stale)
+static void livescreen_change_pane(struct live_screen *s, unsigned pane, bool *stale)
 {
 	s->request.pane = (enum live_pane)(pane % LIVE_PANE_CNT);
 	s->first = 0;
 	*stale = true;
 }
 
-static void change_seconds(struct live_screen *s, int by, bool *stale)
+static void livescreen_change_seconds(struct live_screen *s, int by, bool *stale)
 {
 	int seconds = (int)s->request.seconds + by;
 
@@ -208,7 +209,7 @@ static void change_seconds(struct live_screen *s, int by, bool *stale)
 	*stale = true;
 }
 
-static void command_key(struct live_screen *s, int key, bool *stale)
+static void livescreen_command_key(struct live_screen *s, int key, bool *stale)
 {
 	unsigned pane = s->request.pane;
 	size_t page = (size_t)livescreen_lines_for_data();
@@ -223,11 +224,11 @@ static void command_key(struct live_screen *s, int key, bool *stale)
 		s->request.by_total = !s->request.by_total;
 		*stale = true;
 		break;
-	case '+': change_seconds(s, 5, stale); break;
-	case '-': change_seconds(s, -5, stale); break;
+	case '+': livescreen_change_seconds(s, 5, stale); break;
+	case '-': livescreen_change_seconds(s, -5, stale); break;
 	case KEY_RIGHT:
-	case '\t': change_pane(s, pane + 1, stale); break;
-	case KEY_LEFT: change_pane(s, pane + LIVE_PANE_CNT - 1, stale); break;
+	case '\t': livescreen_change_pane(s, pane + 1, stale); break;
+	case KEY_LEFT: livescreen_change_pane(s, pane + LIVE_PANE_CNT - 1, stale); break;
 	case KEY_DOWN: s->first++; break;
 	case KEY_UP: s->first -= s->first > 0; break;
 	case KEY_NPAGE: s->first += page; break;
@@ -235,7 +236,7 @@ static void command_key(struct live_screen *s, int key, bool *stale)
 	case KEY_HOME: s->first = 0; break;
 	default:
 		if (key >= '1' && key < '1' + LIVE_PANE_CNT)
-			change_pane(s, (unsigned)(key - '1'), stale);
+			livescreen_change_pane(s, (unsigned)(key - '1'), stale);
 	}
 }
 
@@ -249,9 +250,9 @@ bool live_screen__key(struct live_screen *s, bool *stale)
 		s->request.width = (size_t)COLS;
 		*stale = true;
 	} else if (s->typing) {
-		filter_key(s, key);
+		livescreen_filter_key(s, key);
 	} else {
-		command_key(s, key, stale);
+		livescreen_command_key(s, key, stale);
 	}
 	return true;
 }

@@ -26,7 +26,7 @@
 extern char **environ;
 
 /* Writes the path of the program beside this one; of that in PATH if there is none. */
-static void find_program(char path[4096])
+static void recorder_find_program(char path[4096])
 {
 	ssize_t sz = readlink("/proc/self/exe", path, 4000);
 	char *slash = sz > 0 ? memrchr(path, '/', (size_t)sz) : NULL;
@@ -37,7 +37,7 @@ static void find_program(char path[4096])
 		snprintf(path, 4096, "collector");
 }
 
-static int spawn_collector(struct recorder *r, char *const *argv)
+static int recorder_spawn_collector(struct recorder *r, char *const *argv)
 {
 	posix_spawn_file_actions_t actions;
 	int err = posix_spawn_file_actions_init(&actions);
@@ -60,8 +60,8 @@ static int recorder_spawn(struct recorder *r, const char *sources)
 			       "--keep", KEEP, "-p",	     sources,	NULL };
 	int err;
 
-	find_program(program);
-	err = sources ? spawn_collector(r, (char *const *)argv) : -ENOMEM;
+	recorder_find_program(program);
+	err = sources ? recorder_spawn_collector(r, (char *const *)argv) : -ENOMEM;
 	if (err) {
 		r->pid = 0;
 		log__error("cannot start %s: %s", program, strerror(-err));

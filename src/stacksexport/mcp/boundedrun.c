@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-static int64_t now_ms(void)
+static int64_t boundedrun_now_ms(void)
 {
 	struct timespec t;
 
@@ -22,7 +22,8 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int spawn_self(char *const *argv, const int writers[BOUNDED_STREAM_CNT], pid_t *pid)
+static int boundedrun_spawn_self(char *const *argv, const int writers[BOUNDED_STREAM_CNT],
+				 pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int err = posix_spawn_file_actions_init(&actions);
@@ -57,12 +58,12 @@ static bool boundedrun_read_some(struct bounded_run *r, enum bounded_stream stre
 }
 
 /* Reads both streams until they end, or a bound is reached. */
-static void read_streams(struct bounded_run *r, struct pollfd fds[BOUNDED_STREAM_CNT])
+static void boundedrun_read_streams(struct bounded_run *r, struct pollfd fds[BOUNDED_STREAM_CNT])
 {
-	int64_t until = now_ms() + (int64_t)r->limit_s * 1000, left;
+	int64_t until = boundedrun_now_ms() + (int64_t)r->limit_s * 1000, left;
 
 	while (fds[BOUNDED_OUT].fd >= 0 || fds[BOUNDED_ERR].fd >= 0) {
-		left = until - now_ms();
+		left = until - boundedrun_now_ms();
 		r->timed_out = left <= 0;
 		if (r->timed_out || r->cut)
 			return;
@@ -78,7 +79,7 @@ static void read_streams(struct bounded_run *r, struct pollfd fds[BOUNDED_STREAM
 	}
 }
 
-static void end_child(struct bounded_run *r, pid_t pid)
+static void boundedrun_end_child(struct bounded_run *r, pid_t pid)
 {
 	int status = 0;
 
@@ -103,13 +104,13 @@ int bounded_run__go(struct bounded_run *r, char *const *argv)
 		writers[i] = pipes[i][1];
 	}
 	if (!err)
-		err = spawn_self(argv, writers, &pid);
+		err = boundedrun_spawn_self(argv, writers, &pid);
 	for (int i = 0; i < BOUNDED_STREAM_CNT; i++)
 		if (writers[i] >= 0)
 			close(writers[i]);
 	if (!err) {
-		read_streams(r, fds);
-		end_child(r, pid);
+		boundedrun_read_streams(r, fds);
+		boundedrun_end_child(r, pid);
 	}
 	for (int i = 0; i < BOUNDED_STREAM_CNT; i++)
 		if (fds[i].fd >= 0)

@@ -43,7 +43,7 @@ static int mcp_send_message(json_t *message)
 }
 
 /* Both take a reference to `id` of their own. */
-static int send_result(json_t *id, json_t *result)
+static int mcp_send_result(json_t *id, json_t *result)
 {
 	return mcp_send_message(
 		json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
@@ -57,7 +57,7 @@ static int mcp_send_error(json_t *id, int code, const char *text)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-static int answer_initialize(json_t *id, const json_t *params)
+static int mcp_answer_initialize(json_t *id, const json_t *params)
 {
 	const char *asked = json_string_value(json_object_get(params, "protocolVersion"));
 	const char *version = versions[0];
@@ -65,7 +65,7 @@ static int answer_initialize(json_t *id, const json_t *params)
 	for (size_t i = 0; asked && i < sizeof(versions) / sizeof(*versions); i++)
 		if (strcmp(asked, versions[i]) == 0)
 			version = versions[i];
-	return send_result(
+	return mcp_send_result(
 		id, json_pack("{s:s, s:{s:{}}, s:{s:s, s:s}, s:s}", "protocolVersion", version,
 			      "capabilities", "tools", "serverInfo", "name", "stacksexport",
 			      "version", STACKS_VERSION, "instructions",
@@ -76,19 +76,19 @@ static int answer_initialize(json_t *id, const json_t *params)
 			      "instructions."));
 }
 
-static int answer_ping(json_t *id, const json_t *params)
+static int mcp_answer_ping(json_t *id, const json_t *params)
 {
 	(void)params;
-	return send_result(id, json_object());
+	return mcp_send_result(id, json_object());
 }
 
 static int mcp_answer_list(json_t *id, const json_t *params)
 {
 	(void)params;
-	return send_result(id, mcp_tools__list());
+	return mcp_send_result(id, mcp_tools__list());
 }
 
-static int answer_call(json_t *id, const json_t *params)
+static int mcp_answer_call(json_t *id, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
 	const json_t *arguments = json_object_get(params, "arguments");
@@ -98,17 +98,17 @@ static int answer_call(json_t *id, const json_t *params)
 	if (!name || (arguments && !json_is_object(arguments) && !json_is_null(arguments)))
 		return mcp_send_error(id, INVALID_PARAMS, "name is a string, arguments an object");
 	result = mcp_tools__call(name, arguments, error, sizeof(error));
-	return result ? send_result(id, result) : mcp_send_error(id, INVALID_PARAMS, error);
+	return result ? mcp_send_result(id, result) : mcp_send_error(id, INVALID_PARAMS, error);
 }
 
 static const struct {
 	const char *name;
 	int (*answer)(json_t *id, const json_t *params);
 } methods[] = {
-	{ "initialize", answer_initialize },
-	{ "ping", answer_ping },
+	{ "initialize", mcp_answer_initialize },
+	{ "ping", mcp_answer_ping },
 	{ "tools/list", mcp_answer_list },
-	{ "tools/call", answer_call },
+	{ "tools/call", mcp_answer_call },
 };
 
 /* A message without an id is a notification: nothing is sent back. */
@@ -151,7 +151,7 @@ static bool mcp_read_line(struct buf *line, bool *too_long)
 	return c == '\n' || line->sz > 0;
 }
 
-static bool is_blank(const struct buf *line)
+static bool mcp_is_blank(const struct buf *line)
 {
 	size_t i = 0;
 
@@ -169,7 +169,7 @@ static int mcp_answer_line(const struct buf *line, bool too_long)
 
 	if (too_long || buf__err(line))
 		return mcp_send_error(NULL, INVALID_REQUEST, "the message is longer than 1 MiB");
-	if (is_blank(line))
+	if (mcp_is_blank(line))
 		return 0;
 	message = json_loadb((const char *)line->data, line->sz,
 			     JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);

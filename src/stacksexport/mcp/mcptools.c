@@ -150,7 +150,7 @@ __attribute__((format(printf, 2, 3))) static void call_add(struct tool_call *c, 
 	va_end(ap);
 }
 
-static int call_wrong(struct tool_call *c, const char *name, const char *what)
+static int mcptools_call_wrong(struct tool_call *c, const char *name, const char *what)
 {
 	snprintf(c->error, c->error_sz, "argument '%.40s': %s", name, what);
 	return c->err = -EINVAL;
@@ -176,18 +176,18 @@ static int mcptools_add_stacks(struct tool_call *c)
 	query = query ? query : "cpu_stacks";
 	sz = strspn(query, "abcdefghijklmnopqrstuvwxyz0123456789_");
 	if (query[sz] && strcmp(query + sz, ".sql") != 0)
-		return call_wrong(c, "query", "the name of a shipped query is expected");
+		return mcptools_call_wrong(c, "query", "the name of a shipped query is expected");
 	call_add(c, "sql/pprof/%.*s.sql", (int)sz, query);
 	c->rows = mcptools_number_of(c, "rows", 20);
 	return 0;
 }
 
-static int add_diff(struct tool_call *c)
+static int mcptools_add_diff(struct tool_call *c)
 {
 	const char *a = mcptools_text_of(c, "a"), *b = mcptools_text_of(c, "b");
 
 	if (b && !a)
-		return call_wrong(c, "a", "it is needed with b");
+		return mcptools_call_wrong(c, "a", "it is needed with b");
 	call_add(c, "--");
 	if (a)
 		call_add(c, "%s", a);
@@ -197,7 +197,7 @@ static int add_diff(struct tool_call *c)
 }
 
 /* A limit around the statement. `query --read-only` refuses a second statement. */
-static int add_sql(struct tool_call *c)
+static int mcptools_add_sql(struct tool_call *c)
 {
 	const char *sql = mcptools_text_of(c, "sql");
 	size_t rows = mcptools_number_of(c, "rows", 100), sz = strlen(sql);
@@ -210,7 +210,7 @@ static int add_sql(struct tool_call *c)
 	return 0;
 }
 
-static void shorten_stacks(struct tool_call *c, struct buf *text)
+static void mcptools_shorten_stacks(struct tool_call *c, struct buf *text)
 {
 	folded_top__keep(text, c->rows);
 }
@@ -244,21 +244,21 @@ static const struct tool tools[] = {
 	  stacks_args,
 	  { "folded" },
 	  mcptools_add_stacks,
-	  shorten_stacks,
+	  mcptools_shorten_stacks,
 	  NULL },
 	{ "diff",
 	  "Which functions changed between two recordings or two time ranges of one, with interval "
 	  "and p.",
 	  diff_args,
 	  { "diff" },
-	  add_diff,
+	  mcptools_add_diff,
 	  NULL,
 	  NULL },
 	{ "sql",
 	  "Runs one SELECT over a recording. It can only read this recording.",
 	  sql_args,
 	  { "query", "--read-only" },
-	  add_sql,
+	  mcptools_add_sql,
 	  NULL,
 	  NULL },
 	{ "explain",
@@ -274,14 +274,15 @@ static const struct tool tools[] = {
 #define TOOL_CNT (sizeof(tools) / sizeof(*tools))
 
 /* Adds an argument that has an option. Sets the call's error if its type is wrong. */
-static void add_option(struct tool_call *c, const struct tool_arg *arg, const json_t *value)
+static void mcptools_add_option(struct tool_call *c, const struct tool_arg *arg,
+				const json_t *value)
 {
 	if (arg->type == ARG_TEXT && !json_is_string(value))
-		call_wrong(c, arg->name, "a string is expected");
+		mcptools_call_wrong(c, arg->name, "a string is expected");
 	else if (arg->type == ARG_NUMBER && !json_is_integer(value))
-		call_wrong(c, arg->name, "an integer is expected");
+		mcptools_call_wrong(c, arg->name, "an integer is expected");
 	else if (arg->type == ARG_FLAG && !json_is_boolean(value))
-		call_wrong(c, arg->name, "a boolean is expected");
+		mcptools_call_wrong(c, arg->name, "a boolean is expected");
 	else if (!arg->option)
 		return;
 	else if (arg->type == ARG_TEXT)
@@ -292,7 +293,7 @@ static void add_option(struct tool_call *c, const struct tool_arg *arg, const js
 		call_add(c, "--%s", arg->option);
 }
 
-static const struct tool_arg *arg_find(const struct tool *t, const char *name)
+static const struct tool_arg *mcptools_arg_find(const struct tool *t, const char *name)
 {
 	for (const struct tool_arg *arg = t->args; arg->name; arg++)
 		if (strcmp(arg->name, name) == 0)
@@ -300,25 +301,25 @@ static const struct tool_arg *arg_find(const struct tool *t, const char *name)
 	return NULL;
 }
 
-static int add_arguments(struct tool_call *c)
+static int mcptools_add_arguments(struct tool_call *c)
 {
 	const char *name;
 	json_t *value;
 
 	json_object_foreach((json_t *)c->arguments, name, value)
 	{
-		const struct tool_arg *arg = arg_find(c->tool, name);
+		const struct tool_arg *arg = mcptools_arg_find(c->tool, name);
 
 		if (!arg)
-			return call_wrong(c, name, "the tool has no such argument");
+			return mcptools_call_wrong(c, name, "the tool has no such argument");
 		if (!json_is_null(value))
-			add_option(c, arg, value);
+			mcptools_add_option(c, arg, value);
 		if (c->err)
 			return c->err;
 	}
 	for (const struct tool_arg *arg = c->tool->args; arg->name; arg++)
 		if (arg->required && !json_is_string(json_object_get(c->arguments, arg->name)))
-			return call_wrong(c, arg->name, "it is required");
+			return mcptools_call_wrong(c, arg->name, "it is required");
 	return c->tool->add ? c->tool->add(c) : 0;
 }
 
@@ -347,7 +348,7 @@ static void mcptools_cut_lines(struct buf *text, size_t max)
 		text->sz--;
 }
 
-static json_t *new_result(struct tool_call *c, struct bounded_run *run)
+static json_t *mcptools_new_result(struct tool_call *c, struct bounded_run *run)
 {
 	struct buf *out = &run->text[BOUNDED_OUT], *err = &run->text[BOUNDED_ERR];
 	bool failed = run->timed_out || (run->status != 0 && !run->cut);
@@ -369,7 +370,7 @@ static json_t *new_result(struct tool_call *c, struct bounded_run *run)
 	return json_pack("{s:o, s:b}", "content", content, "isError", failed);
 }
 
-static json_t *call_run(struct tool_call *c)
+static json_t *mcptools_call_run(struct tool_call *c)
 {
 	struct bounded_run run = { .limit_s = LIMIT_S,
 				   .size_max = c->tool->shorten ? FOLDED_MAX : 2 * TEXT_MAX };
@@ -384,7 +385,7 @@ static json_t *call_run(struct tool_call *c)
 	if (err)
 		snprintf(c->error, c->error_sz, "cannot start: %s", strerror(-err));
 	else
-		result = new_result(c, &run);
+		result = mcptools_new_result(c, &run);
 	bounded_run__free(&run);
 	return result;
 }
@@ -403,8 +404,8 @@ json_t *mcp_tools__call(const char *name, const json_t *arguments, char *error, 
 	call_add(&c, "stacksexport");
 	for (size_t i = 0; i < 4 && c.tool->command[i]; i++)
 		call_add(&c, "%s", c.tool->command[i]);
-	if (add_arguments(&c) == 0 && !c.err)
-		result = call_run(&c);
+	if (mcptools_add_arguments(&c) == 0 && !c.err)
+		result = mcptools_call_run(&c);
 	for (size_t i = 0; i < c.argc; i++)
 		free(c.argv[i]);
 	return result;
@@ -412,7 +413,7 @@ json_t *mcp_tools__call(const char *name, const json_t *arguments, char *error, 
 
 /* ---- tools/list ----------------------------------------------------------------------------- */
 
-static json_t *new_schema(const struct tool *t)
+static json_t *mcptools_new_schema(const struct tool *t)
 {
 	static const char *const types[] = { "string", "integer", "boolean" };
 	json_t *properties = json_object(), *required = json_array();
@@ -435,7 +436,7 @@ json_t *mcp_tools__list(void)
 	for (size_t i = 0; i < TOOL_CNT; i++)
 		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:{s:b, s:b, s:b}}", "name",
 						      tools[i].name, "description", tools[i].doc,
-						      "inputSchema", new_schema(&tools[i]),
+						      "inputSchema", mcptools_new_schema(&tools[i]),
 						      "annotations", "readOnlyHint", 1,
 						      "destructiveHint", 0, "openWorldHint", 0));
 	return json_pack("{s:o}", "tools", list);

@@ -66,7 +66,7 @@ static void recordinglist_entries_add(struct recording_entries *all, int root, c
 		close(fd);
 }
 
-static int compare_ages(const void *a, const void *b)
+static int recordinglist_compare_ages(const void *a, const void *b)
 {
 	const struct recording_entry *x = a, *y = b;
 
@@ -96,7 +96,7 @@ void recording_list__append(struct buf *out)
 	if (dir)
 		closedir(dir);
 	if (all.cnt)
-		qsort(all.list, all.cnt, sizeof(*all.list), compare_ages);
+		qsort(all.list, all.cnt, sizeof(*all.list), recordinglist_compare_ages);
 	for (size_t i = all.cnt > SHOWN_MAX ? all.cnt - SHOWN_MAX : 0; i < all.cnt; i++)
 		recordinglist_entry_show(&all.list[i], root, out);
 	if (!all.cnt)

@@ -47,7 +47,7 @@ struct calltree *calltree__new(struct stackset *stacks, const struct calltree_op
 	return NULL;
 }
 
-static void leaves_free(struct tree_leaves *l)
+static void calltree_leaves_free(struct tree_leaves *l)
 {
 	keymap__free(&l->keys);
 	free(l->nodes);
@@ -55,7 +55,7 @@ static void leaves_free(struct tree_leaves *l)
 
 /* Returns the place of a key's node, which is KEYMAP_NONE if the key is new. Returns NULL if out
  * of memory. */
-static uint32_t *leaves_place(struct tree_leaves *l, uint64_t a, uint64_t b)
+static uint32_t *calltree_leaves_place(struct tree_leaves *l, uint64_t a, uint64_t b)
 {
 	uint32_t *nodes = array__room(l->nodes, l->keys.cnt, &l->cap, sizeof(*nodes));
 	bool is_new = false;
@@ -76,9 +76,9 @@ void calltree__free(struct calltree *t)
 		return;
 	trie__free(&t->trie);
 	framelines__free(&t->lines);
-	leaves_free(&t->full);
-	leaves_free(&t->waiting);
-	leaves_free(&t->below);
+	calltree_leaves_free(&t->full);
+	calltree_leaves_free(&t->waiting);
+	calltree_leaves_free(&t->below);
 	free(t->recursive);
 	free(t);
 }
@@ -101,7 +101,7 @@ static bool calltree_is_hidden(const struct calltree *t, const struct function *
 }
 
 /* Returns the function that stands for a module: its name is the module's. */
-static uint32_t module_function(struct calltree *t, const struct function *f)
+static uint32_t calltree_module_function(struct calltree *t, const struct function *f)
 {
 	struct frame_text module = stackset__text(t->stacks, f->module);
 
@@ -110,9 +110,9 @@ static uint32_t module_function(struct calltree *t, const struct function *f)
 
 /* Returns true if the caller belongs to the same node: consecutive callers of one module are one
  * node. */
-static uint32_t add_module(struct calltree *t, uint32_t node, const struct function *f)
+static uint32_t calltree_add_module(struct calltree *t, uint32_t node, const struct function *f)
 {
-	uint32_t function = module_function(t, f);
+	uint32_t function = calltree_module_function(t, f);
 
 	if (function == KEYMAP_NONE)
 		return KEYMAP_NONE;
@@ -139,7 +139,7 @@ static uint32_t calltree_add_frame(struct calltree *t, uint32_t node, uint32_t f
 		return node;
 	switch (t->options.merge) {
 	case MERGE_FUNCTION: return trie__child(&t->trie, node, index);
-	case MERGE_MODULE: return add_module(t, node, f);
+	case MERGE_MODULE: return calltree_add_module(t, node, f);
 	case MERGE_LINE: return calltree_add_lines(t, node, frame);
 	}
 	return KEYMAP_NONE;
@@ -159,7 +159,7 @@ static uint32_t calltree_add_frames(struct calltree *t, uint32_t node, uint64_t 
 /* Like calltree_add_frames(), once per stack and node: many kernel stacks lie on one user stack. */
 static uint32_t calltree_add_stack(struct calltree *t, uint32_t node, uint64_t id)
 {
-	uint32_t *place = id ? leaves_place(&t->below, id, node) : NULL;
+	uint32_t *place = id ? calltree_leaves_place(&t->below, id, node) : NULL;
 
 	if (!id)
 		return node;
@@ -169,7 +169,7 @@ static uint32_t calltree_add_stack(struct calltree *t, uint32_t node, uint64_t i
 }
 
 /* Adds the frames that `stacksexport top` shows of a waiting stack. */
-static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
+static uint32_t calltree_add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(t->stacks, id, &cnt);
@@ -181,12 +181,12 @@ static uint32_t add_waiting(struct calltree *t, uint32_t node, uint64_t id)
 	return node;
 }
 
-static uint32_t build_leaf(struct calltree *t, const struct tree_stack *s)
+static uint32_t calltree_build_leaf(struct calltree *t, const struct tree_stack *s)
 {
 	uint32_t node = TRIE_ROOT;
 
 	if (s->shape == SHAPE_WAITING) {
-		node = add_waiting(t, node, s->ustack ? s->ustack : s->kstack);
+		node = calltree_add_waiting(t, node, s->ustack ? s->ustack : s->kstack);
 	} else {
 		node = calltree_add_stack(t, node, s->ustack);
 		if (node != KEYMAP_NONE)
@@ -198,10 +198,10 @@ static uint32_t build_leaf(struct calltree *t, const struct tree_stack *s)
 uint32_t calltree__leaf(struct calltree *t, const struct tree_stack *s)
 {
 	struct tree_leaves *leaves = s->shape == SHAPE_WAITING ? &t->waiting : &t->full;
-	uint32_t *place = leaves_place(leaves, s->ustack, s->kstack);
+	uint32_t *place = calltree_leaves_place(leaves, s->ustack, s->kstack);
 
 	if (place && *place == KEYMAP_NONE)
-		*place = build_leaf(t, s);
+		*place = calltree_build_leaf(t, s);
 	return place ? *place : KEYMAP_NONE;
 }
 
@@ -216,7 +216,7 @@ bool calltree__hides_sleep(const struct calltree *t, const struct tree_stack *s)
 	return stack_wait__find(t->stacks, frames, cnt).is_idle;
 }
 
-static bool is_caller_too(const struct trie *t, uint32_t node)
+static bool calltree_is_caller_too(const struct trie *t, uint32_t node)
 {
 	uint32_t function = trie__function(t, node);
 
@@ -235,7 +235,7 @@ const bool *calltree__recursive(struct calltree *t)
 		return NULL;
 	t->recursive = recursive;
 	for (uint32_t node = t->recursive_cnt; node < cnt; node++)
-		recursive[node] = node != TRIE_ROOT && is_caller_too(&t->trie, node);
+		recursive[node] = node != TRIE_ROOT && calltree_is_caller_too(&t->trie, node);
 	t->recursive_cnt = cnt;
 	return recursive;
 }

@@ -23,7 +23,7 @@ void framelines__free(struct framelines *l)
 	*l = (struct framelines){ 0 };
 }
 
-static void search_append(struct framelines_search *f, uint32_t function)
+static void framelines_search_append(struct framelines_search *f, uint32_t function)
 {
 	struct framelines *l = f->lines;
 	uint32_t *functions =
@@ -45,7 +45,7 @@ static void framelines_append_place(struct buf *text, const struct line *line)
 		buf__printf(text, " %s:%d", slash ? slash + 1 : line->file, line->line);
 }
 
-static void search_take(const struct line *line, void *arg)
+static void framelines_search_take(const struct line *line, void *arg)
 {
 	struct framelines_search *f = arg;
 	struct frame_text own = stackset__text(f->stacks, f->own.name), name = { 0 };
@@ -61,11 +61,12 @@ static void search_take(const struct line *line, void *arg)
 	if (buf__err(&text))
 		f->failed = true;
 	else
-		search_append(f, stackset__add_function(f->stacks, name, module, f->own.kind));
+		framelines_search_append(
+			f, stackset__add_function(f->stacks, name, module, f->own.kind));
 	buf__free(&text);
 }
 
-static void search_run(struct framelines_search *f, uint32_t frame)
+static void framelines_search_run(struct framelines_search *f, uint32_t frame)
 {
 	const struct model_frame *at = stackset__frame_at(f->stacks, frame);
 	struct line_query query = { at->address + at->offset, true };
@@ -76,13 +77,13 @@ static void search_run(struct framelines_search *f, uint32_t frame)
 	uint32_t function = at->function;
 
 	if (at->line) {
-		search_take(&own, f);
+		framelines_search_take(&own, f);
 		return;
 	}
 	lines = binaries__lines(stackset__binaries(f->stacks), path,
 				stackset__text(f->stacks, at->build_id).s);
-	if (!lines || lines__at(lines, query, search_take, f) != 0)
-		search_append(f, function);
+	if (!lines || lines__at(lines, query, framelines_search_take, f) != 0)
+		framelines_search_append(f, function);
 }
 
 const uint32_t *framelines__of(struct framelines *l, struct stackset *s, uint32_t frame,
@@ -105,7 +106,7 @@ const uint32_t *framelines__of(struct framelines *l, struct stackset *s, uint32_
 
 		f.own = *stackset__function(s, stackset__frame_at(s, frame)->function);
 		spans[index] = (struct frameline_span){ (uint32_t)l->function_cnt, 0 };
-		search_run(&f, frame);
+		framelines_search_run(&f, frame);
 		spans[index].cnt = (uint32_t)l->function_cnt - spans[index].begin;
 	}
 	*cnt = spans[index].cnt;

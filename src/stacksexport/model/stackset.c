@@ -75,7 +75,7 @@ static uint32_t stackset_intern(struct stackset *s, struct frame_text text)
 	return id;
 }
 
-static uint64_t id_pair(uint32_t high, uint32_t low)
+static uint64_t stackset_id_pair(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
 }
@@ -92,7 +92,7 @@ static bool stackset_text_begins(struct frame_text t, const char *s)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static struct frame_text base_name(struct frame_text path)
+static struct frame_text stackset_base_name(struct frame_text path)
 {
 	const char *slash = path.sz ? memrchr(path.s, '/', path.sz) : NULL;
 	size_t skip = slash ? (size_t)(slash + 1 - path.s) : 0;
@@ -132,7 +132,7 @@ static enum frame_kind stackset_kind_of(struct frame_text module)
 	return FRAME_USER;
 }
 
-static bool is_library(struct frame_text module)
+static bool stackset_is_library(struct frame_text module)
 {
 	return module.sz > 3 && memmem(module.s, module.sz, ".so", 3) != NULL;
 }
@@ -148,13 +148,15 @@ uint32_t stackset__add_function(struct stackset *s, struct frame_text name,
 
 	if (functions) {
 		s->functions = functions;
-		index = keymap__add(&s->function_keys, id_pair(name_id, module_id), kind, &is_new);
+		index = keymap__add(&s->function_keys, stackset_id_pair(name_id, module_id), kind,
+				    &is_new);
 	}
 	if (index == KEYMAP_NONE)
 		s->err = -ENOMEM;
 	if (is_new)
-		functions[index] = (struct function){ name_id, module_id, kind, is_library(module),
-						      wait_traits__of(name, module) };
+		functions[index] =
+			(struct function){ name_id, module_id, kind, stackset_is_library(module),
+					   wait_traits__of(name, module) };
 	return index;
 }
 
@@ -175,7 +177,7 @@ uint32_t stackset__find_function(const struct stackset *s, struct frame_text nam
 /* Returns the name that sql/stacks.sql gives: stackset_function_of(). */
 static uint32_t stackset_function_of(struct stackset *s, const struct named_frame *f)
 {
-	struct frame_text module = base_name(f->module), name = f->name;
+	struct frame_text module = stackset_base_name(f->module), name = f->name;
 	struct named_frame located = *f;
 	char text[32];
 
@@ -191,14 +193,14 @@ static uint32_t stackset_function_of(struct stackset *s, const struct named_fram
 
 /* ---- frames and stacks ---------------------------------------------------------------------- */
 
-static uint32_t frame_index(struct stackset *s, const struct named_frame *f)
+static uint32_t stackset_frame_index(struct stackset *s, const struct named_frame *f)
 {
 	uint32_t name = stackset_intern(s, f->name), path = stackset_intern(s, f->module);
 	uint32_t build_id = stackset_intern(s, f->build_id);
 	uint64_t place = f->address + f->offset;
 	bool is_new;
-	uint32_t symbol = keymap__add(&s->symbol_keys, id_pair(name, path),
-				      id_pair(build_id, f->name.s != NULL), &is_new);
+	uint32_t symbol = keymap__add(&s->symbol_keys, stackset_id_pair(name, path),
+				      stackset_id_pair(build_id, f->name.s != NULL), &is_new);
 	struct model_frame *frames =
 		array__room(s->frames, s->frame_keys.cnt, &s->frame_cap, sizeof(*s->frames));
 	uint32_t index = KEYMAP_NONE;
@@ -226,7 +228,7 @@ void stackset__frame(struct stackset *s, const struct named_frame *f)
 {
 	uint32_t *sequence =
 		array__room(s->sequence, s->sequence_cnt, &s->sequence_cap, sizeof(*s->sequence));
-	uint32_t index = sequence ? frame_index(s, f) : KEYMAP_NONE;
+	uint32_t index = sequence ? stackset_frame_index(s, f) : KEYMAP_NONE;
 
 	if (sequence)
 		s->sequence = sequence;

@@ -163,7 +163,7 @@ static bool trait_rule_holds(const struct trait_rule *r, struct frame_text subje
 }
 
 /* The interpreter or its library: python3.11, libpython3.12.so.1.0. */
-static bool is_python(struct frame_text module)
+static bool waittraits_is_python(struct frame_text module)
 {
 	const char *at, *end = module.s + module.sz;
 
@@ -185,7 +185,7 @@ static uint16_t traits_refine(uint16_t traits, struct frame_text name, struct fr
 		traits |= WAIT_SCHEDULES;
 	if (!trait_text_has(module, ".so"))
 		traits &= ~WAIT_LIBC;
-	if (traits & WAIT_LIBC || is_python(module))
+	if (traits & WAIT_LIBC || waittraits_is_python(module))
 		traits |= WAIT_RUNTIME;
 	if (!(traits & WAIT_LIBC))
 		traits &= ~(WAIT_LOOP_CALL | WAIT_POOL_CALL);

@@ -38,7 +38,7 @@ static const struct profile_format format_otlp = { .default_output = "-",
 						   .binary = true,
 						   .write = builder__write_otlp };
 
-static void add_comments(struct builder *b, const struct request *r, int64_t lost)
+static void pprof_add_comments(struct builder *b, const struct request *r, int64_t lost)
 {
 	char text[4096];
 
@@ -95,7 +95,7 @@ static int pprof_finish(struct request *r, const struct profile_format *format, 
 	if (request__facts(r, &facts) == 0 && request__lost(r, &lost) == 0) {
 		builder__set_time(b, facts.start_ns, facts.wall_ns,
 				  stats->quantum_ns == facts.period_ns ? facts.period_ns : 0);
-		add_comments(b, r, lost);
+		pprof_add_comments(b, r, lost);
 		if (!pprof_has_stacks(b))
 			request__stackless(r);
 		request__partly(r);
@@ -130,7 +130,7 @@ static int pprof_convert(struct request *r, const struct profile_format *format,
 }
 
 /* Finds the groups of --by. Returns STATUS_OK, or another status after a message. */
-static int read_groups(struct request *r, struct samples *samples, struct grouping *groups)
+static int pprof_read_groups(struct request *r, struct samples *samples, struct grouping *groups)
 {
 	if (samples->form == SAMPLES_OF_FRAMES)
 		return export_options__wrong(r->options,
@@ -142,8 +142,8 @@ static int read_groups(struct request *r, struct samples *samples, struct groupi
 	return STATUS_OK;
 }
 
-static int run_query(struct request *r, const struct profile_format *format,
-		     const struct statements *st)
+static int pprof_run_query(struct request *r, const struct profile_format *format,
+			   const struct statements *st)
 {
 	struct samples samples = { 0 };
 	struct grouping groups = { .cnt = 0 };
@@ -151,7 +151,7 @@ static int run_query(struct request *r, const struct profile_format *format,
 
 	if (db__divide_integers(&r->db) == 0 && db__run_but_last(&r->db, st) == 0 &&
 	    samples__init(&samples, &r->db, r->options->arguments[0], st->sql[st->cnt - 1]) == 0)
-		status = r->options->by ? read_groups(r, &samples, &groups) : STATUS_OK;
+		status = r->options->by ? pprof_read_groups(r, &samples, &groups) : STATUS_OK;
 	if (status == STATUS_OK)
 		status = pprof_convert(r, format, &samples);
 	grouping__free(&groups);
@@ -183,7 +183,7 @@ static int profile__run(const struct export_options *o, const struct profile_for
 	if (status == STATUS_OK)
 		status = request__parse(&r, o->arguments[0], text, &st);
 	if (status == STATUS_OK)
-		status = run_query(&r, format, &st);
+		status = pprof_run_query(&r, format, &st);
 	statements__free(&st);
 	free(text);
 	request__close(&r);

@@ -25,7 +25,7 @@ static char *samples_value_name(const char *name)
 }
 
 /* Returns true if the column is a stack in one of the forms. */
-static bool find_form(struct samples *s, duckdb_prepared_statement prepared)
+static bool samples_find_form(struct samples *s, duckdb_prepared_statement prepared)
 {
 	duckdb_logical_type type = duckdb_prepared_statement_column_logical_type(prepared, 0);
 	bool good = frames__is_stack(type) || parts__is_list(type) ||
@@ -47,7 +47,7 @@ static int samples_check(struct samples *s, duckdb_prepared_statement prepared)
 		return samples_wrong(s->query, "it has another number of columns", NULL);
 	for (idx_t i = 0; i < 1 + BUILDER_VALUE_CNT; i++)
 		names[i] = duckdb_prepared_statement_column_name(prepared, i);
-	if (!find_form(s, prepared))
+	if (!samples_find_form(s, prepared))
 		err = samples_wrong(s->query, "this column is not a list of frames:", names[0]);
 	for (idx_t i = 0; i < BUILDER_VALUE_CNT && !err; i++) {
 		s->names[i] = samples_value_name(names[i + 1]);
@@ -108,7 +108,8 @@ static void samples_take_frame(const struct named_frame *frame, void *builder)
 }
 
 /* Clears the quantum if value = count * quantum does not hold for this row. */
-static void note_quantum(struct samples_stats *stats, const int64_t values[BUILDER_VALUE_CNT])
+static void samples_note_quantum(struct samples_stats *stats,
+				 const int64_t values[BUILDER_VALUE_CNT])
 {
 	int64_t expected;
 
@@ -130,7 +131,7 @@ static void samples_read_values(const struct chunk_view *v, idx_t row, struct bu
 	for (size_t i = 0; i < BUILDER_VALUE_CNT; i++)
 		values[i] = cells__int(&v->values[i], row);
 	builder__sample(b, values);
-	note_quantum(stats, values);
+	samples_note_quantum(stats, values);
 	stats->rows++;
 }
 
@@ -194,7 +195,7 @@ static int samples_make_table(const struct samples *s, struct db *db)
 	return err || !cnt ? err : grouping__select(s->groups, db, cnt + 1);
 }
 
-static int keep_stacks(struct db *db, struct builder *b)
+static int samples_keep_stacks(struct db *db, struct builder *b)
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
@@ -223,7 +224,7 @@ int samples__read(const struct samples *s, struct db *db, struct builder *b,
 	int err = of_frames ? 0 : samples_make_table(s, db);
 
 	if (!err && !of_frames)
-		err = keep_stacks(db, b);
+		err = samples_keep_stacks(db, b);
 	if (!err)
 		err = db__run(db, of_frames ? s->sql : "FROM profile_samples", &result);
 	if (!err)

@@ -49,7 +49,7 @@ static bool viewer_find_beside(char *out)
 	       (st.st_uid == 0 || st.st_uid == geteuid()) && access(out, X_OK) == 0;
 }
 
-static bool person_is_there(void)
+static bool viewer_person_is_there(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
@@ -76,7 +76,7 @@ void viewer__show(const char *path, bool open)
 	bool in_path = viewer_find_in_path("pprof", pprof, sizeof(pprof));
 	bool installed = in_path || viewer_find_beside(pprof);
 
-	if (installed && open && person_is_there())
+	if (installed && open && viewer_person_is_there())
 		viewer_run(pprof, path);
 	else
 		log__info("open it with: %s -http=: %s (" FLAME_GRAPH "%s)",

@@ -26,7 +26,7 @@ static const struct {
 	SYMBOL(easy_strerror), SYMBOL(slist_append), SYMBOL(slist_free_all),
 };
 
-static int load_symbols(struct curllib *c)
+static int curllib_load_symbols(struct curllib *c)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
 		void **field = (void **)((char *)c + symbols[i].field);
@@ -52,7 +52,7 @@ int curllib__load(struct curllib *c)
 			   "libcurl (Fedora)");
 		return -ENOENT;
 	}
-	err = load_symbols(c);
+	err = curllib_load_symbols(c);
 	if (err)
 		return err;
 	version = c->version_info(CURLVERSION_NOW);

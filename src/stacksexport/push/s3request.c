@@ -98,7 +98,7 @@ static void s3request_add_header(struct s3 *s, struct curl_slist **list, const c
 }
 
 /* S3 wants the digest of the body in a header, which libcurl adds only since 8.1. */
-static void hex_digest(const struct s3_request *r, char out[2 * SHA256_DIGEST_SIZE + 1])
+static void s3request_hex_digest(const struct s3_request *r, char out[2 * SHA256_DIGEST_SIZE + 1])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx ctx;
@@ -111,12 +111,12 @@ static void hex_digest(const struct s3_request *r, char out[2 * SHA256_DIGEST_SI
 }
 
 /* NULL without memory. No empty header: libcurl 7.88 signs it, although it is not sent. */
-static struct curl_slist *make_headers(struct s3 *s, const struct s3_request *r)
+static struct curl_slist *s3request_make_headers(struct s3 *s, const struct s3_request *r)
 {
 	char digest[2 * SHA256_DIGEST_SIZE + 1];
 	struct curl_slist *list = NULL;
 
-	hex_digest(r, digest);
+	s3request_hex_digest(r, digest);
 	s3request_add_header(s, &list, "Content-Type", "application/octet-stream");
 	if (list)
 		s3request_add_header(s, &list, "x-amz-content-sha256", digest);
@@ -125,7 +125,7 @@ static struct curl_slist *make_headers(struct s3 *s, const struct s3_request *r)
 	return list;
 }
 
-static void set_options(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
+static void s3request_set_options(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 {
 	__typeof__(curl_easy_setopt) *set = s->curl.easy_setopt;
 	char sigv4[96];
@@ -150,7 +150,7 @@ static void set_options(struct s3 *s, const struct s3_request *r, struct s3_answ
 }
 
 /* The text between <Code> and </Code> of an error, or "". */
-static void error_code(const struct s3_answer *a, char out[64])
+static void s3request_error_code(const struct s3_answer *a, char out[64])
 {
 	const char *text = buf__err(&a->body) ? "" : (const char *)a->body.data;
 	const char *from = strstr(text, "<Code>"), *to = from ? strstr(from, "</Code>") : NULL;
@@ -164,7 +164,7 @@ static int s3request_judge(const struct s3_request *r, const struct s3_answer *a
 {
 	char code[64];
 
-	error_code(a, code);
+	s3request_error_code(a, code);
 	if (a->status >= 200 && a->status < 300 && !code[0])
 		return 0;
 	if (a->status >= 500 || a->status == 429 || a->status == 408 || a->status < 300 ||
@@ -178,7 +178,7 @@ static int s3request_judge(const struct s3_request *r, const struct s3_answer *a
 
 static int s3request_perform(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 {
-	struct curl_slist *headers = make_headers(s, r);
+	struct curl_slist *headers = s3request_make_headers(s, r);
 	CURLcode code = CURLE_OUT_OF_MEMORY;
 
 	if (headers) {
@@ -207,7 +207,7 @@ int s3__send(struct s3 *s, const struct s3_request *r, struct s3_answer *a)
 		buf__printf(&url, "?%s", r->query);
 	buf__u8(&url, 0);
 	s->curl.easy_reset(s->handle);
-	set_options(s, r, a);
+	s3request_set_options(s, r, a);
 	if (!buf__err(&url))
 		s->curl.easy_setopt(s->handle, CURLOPT_URL, (const char *)url.data);
 	err = buf__err(&url) ? -ENOMEM : s3request_perform(s, r, a);

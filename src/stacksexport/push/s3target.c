@@ -31,7 +31,7 @@ static char *s3target_join(const char *base, const char *path)
 	return n < 0 ? NULL : out;
 }
 
-static int read_base(struct s3_target *t, const char *url)
+static int s3target_read_base(struct s3_target *t, const char *url)
 {
 	const char *endpoint = s3target_env("AWS_ENDPOINT_URL_S3");
 	char amazon[128];
@@ -89,7 +89,7 @@ static int s3target_take_line(struct s3_target *t, char *line)
 	return 0;
 }
 
-static int read_section(struct s3_target *t, FILE *f, const char *profile)
+static int s3target_read_section(struct s3_target *t, FILE *f, const char *profile)
 {
 	bool inside = false;
 	char *line = NULL;
@@ -124,7 +124,7 @@ static int s3target_read_file(struct s3_target *t)
 	if (!path)
 		path = standard;
 	f = path ? fopen(path, "re") : NULL;
-	err = f ? read_section(t, f, profile) : 0;
+	err = f ? s3target_read_section(t, f, profile) : 0;
 	if (f)
 		fclose(f);
 	if (!err && (!t->key || !t->secret)) {
@@ -137,7 +137,7 @@ static int s3target_read_file(struct s3_target *t)
 	return err;
 }
 
-static int read_credentials(struct s3_target *t)
+static int s3target_read_credentials(struct s3_target *t)
 {
 	const char *token = s3target_env("AWS_SESSION_TOKEN");
 
@@ -157,9 +157,9 @@ int s3_target__read(struct s3_target *t, const char *url)
 	if (!region)
 		region = s3target_env("AWS_DEFAULT_REGION");
 	*t = (struct s3_target){ .region = strdup(region ? region : "us-east-1") };
-	err = t->region ? read_base(t, url) : -ENOMEM;
+	err = t->region ? s3target_read_base(t, url) : -ENOMEM;
 	if (!err)
-		err = read_credentials(t);
+		err = s3target_read_credentials(t);
 	if (err == -ENOMEM)
 		log__error("out of memory");
 	return err;

@@ -27,7 +27,7 @@ struct s3_upload {
 };
 
 /* Reads all of a piece. A file that became shorter is an error: parts do not change. */
-static int read_piece(int fd, uint8_t *piece, uint64_t off, uint64_t sz)
+static int s3upload_read_piece(int fd, uint8_t *piece, uint64_t off, uint64_t sz)
 {
 	while (sz) {
 		ssize_t n = pread(fd, piece, sz, (off_t)off);
@@ -57,13 +57,13 @@ static int s3upload_send_and_forget(struct s3 *s, const struct s3_request *r)
 static int s3upload_send_whole(struct s3_upload *u)
 {
 	struct s3_request r = { "PUT", u->object, NULL, u->piece, u->sz };
-	int err = read_piece(u->fd, u->piece, 0, u->sz);
+	int err = s3upload_read_piece(u->fd, u->piece, 0, u->sz);
 
 	return err ? err : s3upload_send_and_forget(u->s3, &r);
 }
 
 /* The text between <UploadId> and </UploadId>. */
-static int take_upload_id(struct s3_upload *u, const struct s3_answer *a)
+static int s3upload_take_upload_id(struct s3_upload *u, const struct s3_answer *a)
 {
 	const char *text = buf__err(&a->body) ? "" : (const char *)a->body.data;
 	const char *from = strstr(text, "<UploadId>"),
@@ -89,7 +89,7 @@ static int s3upload_begin(struct s3_upload *u)
 	int err = s3__send(u->s3, &r, &a);
 
 	if (!err)
-		err = take_upload_id(u, &a);
+		err = s3upload_take_upload_id(u, &a);
 	buf__free(&a.body);
 	return err;
 }
@@ -100,7 +100,7 @@ static int s3upload_send_part(struct s3_upload *u, unsigned number, uint64_t off
 	struct s3_request r = { "PUT", u->object, NULL, u->piece, sz };
 	struct buf query = { 0 };
 	struct s3_answer a = { 0 };
-	int err = read_piece(u->fd, u->piece, off, sz);
+	int err = s3upload_read_piece(u->fd, u->piece, off, sz);
 
 	buf__printf(&query, "partNumber=%u&uploadId=%s", number, (const char *)u->id.data);
 	buf__u8(&query, 0);

@@ -111,7 +111,7 @@ void stacktree__frame(struct stacktree *t, const struct named_frame *f)
 }
 
 /* Returns the node of this name below that parent; 0 if out of memory. */
-static uint32_t node_id(struct stacktree *t, const struct node_key *key)
+static uint32_t stacktree_node_id(struct stacktree *t, const struct node_key *key)
 {
 	struct node_entry *n;
 
@@ -131,14 +131,14 @@ static uint32_t node_id(struct stacktree *t, const struct node_key *key)
 }
 
 /* Adds frames from the root on, so that a parent exists before its children. */
-static uint32_t leaf_id(struct stacktree *t)
+static uint32_t stacktree_leaf_id(struct stacktree *t)
 {
 	struct node_key *keys = (struct node_key *)t->frames.data;
 	uint32_t id = 0;
 
 	for (size_t i = t->frames.sz / sizeof(*keys); i-- > 0;) {
 		keys[i].parent = id;
-		id = node_id(t, &keys[i]);
+		id = stacktree_node_id(t, &keys[i]);
 		if (!id)
 			return 0;
 	}
@@ -152,7 +152,7 @@ static int stacktree_add_stack(struct stacktree *t, uint64_t key)
 	if (!s)
 		return -ENOMEM;
 	s->key = key;
-	s->leaf = leaf_id(t);
+	s->leaf = stacktree_leaf_id(t);
 	s->names_sz = t->names.sz;
 	memcpy(s->names, t->names.data, t->names.sz);
 	if (s->leaf)

@@ -32,18 +32,18 @@ static bool trace_tree_has(const void *stacks, uint64_t key)
 	return stacktree__find(stacks, key, &stack);
 }
 
-static void tree_add_frame(const struct named_frame *frame, void *stacks)
+static void trace_tree_add_frame(const struct named_frame *frame, void *stacks)
 {
 	stacktree__frame(stacks, frame);
 }
 
-static void tree_add(void *stacks, uint64_t key)
+static void trace_tree_add(void *stacks, uint64_t key)
 {
 	stacktree__stack(stacks, key);
 }
 
 /* Reports why rows of a query's result are not in the trace. */
-static int say_problems(struct trace_writer *t)
+static int trace_say_problems(struct trace_writer *t)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
@@ -83,9 +83,10 @@ static int trace_find_first(struct trace_writer *t)
 }
 
 /* Runs all queries before anything is written. */
-static int run_queries(struct trace_writer *t)
+static int trace_run_queries(struct trace_writer *t)
 {
-	const struct stack_sink sink = { trace_tree_has, tree_add_frame, tree_add, t->stacks };
+	const struct stack_sink sink = { trace_tree_has, trace_tree_add_frame, trace_tree_add,
+					 t->stacks };
 	const struct export_options *o = t->request.options;
 	int status = STATUS_OK;
 
@@ -97,7 +98,7 @@ static int run_queries(struct trace_writer *t)
 		status = tracequery__run(&t->queries[i], &t->request, (int)i, &sink);
 	}
 	if (status == STATUS_OK &&
-	    (say_problems(t) != 0 || request__lost(&t->request, &t->lost) != 0))
+	    (trace_say_problems(t) != 0 || request__lost(&t->request, &t->lost) != 0))
 		status = STATUS_FAILED;
 	return status == STATUS_OK ? trace_find_first(t) : status;
 }
@@ -138,7 +139,7 @@ static int trace_write_file(struct trace_writer *t, const char *path,
 	return err ? err : written;
 }
 
-static void say_stats(const struct trace_writer *t, const struct traceevents_stats *stats)
+static void trace_say_stats(const struct trace_writer *t, const struct traceevents_stats *stats)
 {
 	for (size_t i = 0; i < t->request.options->argument_cnt; i++)
 		if (!stats->events[i])
@@ -154,7 +155,7 @@ static int trace_write_out(struct trace_writer *t, struct outfile *out)
 
 	if (trace_write_file(t, out->tmp, &stats) != 0 || outfile__commit(out) != 0)
 		return STATUS_FAILED;
-	say_stats(t, &stats);
+	trace_say_stats(t, &stats);
 	if (!out->path)
 		return STATUS_OK;
 	log__info("wrote %s", out->path);
@@ -177,7 +178,7 @@ static int trace_run(struct trace_writer *t)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = run_queries(t);
+		status = trace_run_queries(t);
 	if (status == STATUS_OK && stacktree__err(t->stacks)) {
 		log__error("out of memory");
 		status = STATUS_FAILED;

@@ -50,8 +50,8 @@ static int64_t traceevents_number(const struct pass *p, enum event_column c, idx
 	return trace_rows__number(p->rows, c, row);
 }
 
-static bool find_stack(const struct pass *p, enum event_column c, idx_t row,
-		       struct stacktree_stack *stack)
+static bool traceevents_find_stack(const struct pass *p, enum event_column c, idx_t row,
+				   struct stacktree_stack *stack)
 {
 	uint64_t key;
 
@@ -59,7 +59,7 @@ static bool find_stack(const struct pass *p, enum event_column c, idx_t row,
 }
 
 /* Writes everything before an argument's value. */
-static void begin_arg(struct pass *p, const char *name)
+static void traceevents_begin_arg(struct pass *p, const char *name)
 {
 	buf__str(p->out, p->first_arg ? "" : ",");
 	jsonbuf__str(p->out, name, strlen(name));
@@ -78,18 +78,18 @@ static const struct {
 	const char *arg;
 } number_columns[] = { { EVENT_CPU, "cpu" }, { EVENT_AMOUNT, "amount" }, { EVENT_RATE, "rate" } };
 
-static void write_number_args(struct pass *p, idx_t row)
+static void traceevents_write_number_args(struct pass *p, idx_t row)
 {
 	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++) {
 		if (cells__is_null(&p->rows->columns[number_columns[i].column], row))
 			continue;
-		begin_arg(p, number_columns[i].arg);
+		traceevents_begin_arg(p, number_columns[i].arg);
 		jsonbuf__int(p->out, traceevents_number(p, number_columns[i].column, row));
 	}
 }
 
 /* Writes the query's own columns as texts. */
-static void write_other_args(struct pass *p, idx_t row)
+static void traceevents_write_other_args(struct pass *p, idx_t row)
 {
 	const struct tracequery *query = &p->t->queries[traceevents_number(p, EVENT_QUERY, row)];
 
@@ -99,24 +99,24 @@ static void write_other_args(struct pass *p, idx_t row)
 
 		if (!s)
 			continue;
-		begin_arg(p, query->args[i]);
+		traceevents_begin_arg(p, query->args[i]);
 		jsonbuf__str(p->out, s, sz);
 	}
 }
 
-static void write_stack_args(struct pass *p, idx_t row)
+static void traceevents_write_stack_args(struct pass *p, idx_t row)
 {
 	struct stacktree_stack stack;
 
 	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++) {
-		if (!find_stack(p, stack_columns[i].column, row, &stack))
+		if (!traceevents_find_stack(p, stack_columns[i].column, row, &stack))
 			continue;
-		begin_arg(p, stack_columns[i].arg);
+		traceevents_begin_arg(p, stack_columns[i].arg);
 		buf__append(p->out, stack.names, stack.names_sz);
 	}
 }
 
-static void write_times(struct pass *p, const struct shape *shape, idx_t row)
+static void traceevents_write_times(struct pass *p, const struct shape *shape, idx_t row)
 {
 	uint64_t begin_ns = (uint64_t)traceevents_number(p, EVENT_BEGIN, row);
 	uint64_t end_ns = (uint64_t)traceevents_number(p, EVENT_END, row);
@@ -147,24 +147,24 @@ static void traceevents_write(struct pass *p, const struct shape *shape, idx_t r
 	jsonbuf__int(p->out, traceevents_number(p, EVENT_PID, row));
 	buf__str(p->out, ",\"tid\":");
 	jsonbuf__int(p->out, tid);
-	write_times(p, shape, row);
+	traceevents_write_times(p, shape, row);
 	traceevents_write_text(p->out, "name", &p->rows->columns[EVENT_NAME], row);
 	traceevents_write_text(p->out, shape->kind, &p->rows->columns[EVENT_KIND], row);
 	for (size_t i = 0; i < sizeof(stack_columns) / sizeof(stack_columns[0]); i++)
-		if (find_stack(p, stack_columns[i].column, row, &stack))
+		if (traceevents_find_stack(p, stack_columns[i].column, row, &stack))
 			traceevents_write_frame(p->out, stack_columns[i].frame, stack.leaf);
 	buf__str(p->out, ",\"args\":{");
 	p->first_arg = true;
-	write_number_args(p, row);
-	write_other_args(p, row);
-	write_stack_args(p, row);
+	traceevents_write_number_args(p, row);
+	traceevents_write_other_args(p, row);
+	traceevents_write_stack_args(p, row);
 	buf__str(p->out, "}");
 	tracefile__end(p->t->file);
 	p->stats->events[traceevents_number(p, EVENT_QUERY, row)]++;
 }
 
 /* Places the event on a lane and writes it. */
-static int take_event(const struct trace_rows *rows, idx_t row, void *pass)
+static int traceevents_take_event(const struct trace_rows *rows, idx_t row, void *pass)
 {
 	struct pass *p = pass;
 	const struct shape *shape = &shapes[trace_rows__shape(rows, row)];
@@ -214,7 +214,7 @@ static void traceevents_write_name(const struct traceevents_naming *n, int64_t t
 
 /* Formats a lane's name: "worker" for the thread's own lane, "worker 4711: usdt_all (2)" for the
  * second one of a query. */
-static void name_lane(const struct lane *lane, void *arg)
+static void traceevents_name_lane(const struct lane *lane, void *arg)
 {
 	const struct traceevents_naming *n = arg;
 	struct buf name = { 0 };
@@ -232,7 +232,8 @@ static void name_lane(const struct lane *lane, void *arg)
 	buf__free(&name);
 }
 
-static void name_process(const struct traceevents_naming *n, const struct cells *command, idx_t row)
+static void traceevents_name_process(const struct traceevents_naming *n,
+				     const struct cells *command, idx_t row)
 {
 	struct buf name = { 0 };
 	size_t sz;
@@ -245,7 +246,7 @@ static void name_process(const struct traceevents_naming *n, const struct cells 
 	buf__free(&name);
 }
 
-static void name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pid)
+static void traceevents_name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pid)
 {
 	struct cells pid = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	struct cells tid = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
@@ -259,9 +260,9 @@ static void name_chunk(struct pass *p, duckdb_data_chunk chunk, int64_t *last_pi
 
 		n.thread = cells__str(&thread, row, &n.thread_sz);
 		if (n.pid != *last_pid)
-			name_process(&n, &command, row);
+			traceevents_name_process(&n, &command, row);
 		*last_pid = n.pid;
-		lanes__each(p->lanes, (int32_t)n.pid, (int32_t)n.tid, name_lane, &n);
+		lanes__each(p->lanes, (int32_t)n.pid, (int32_t)n.tid, traceevents_name_lane, &n);
 	}
 }
 
@@ -273,7 +274,7 @@ static int traceevents_write_names(struct pass *p, struct db *db)
 	int err = db__run_file(db, "sql/trace/threads.sql", &result);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		name_chunk(p, chunk, &last_pid);
+		traceevents_name_chunk(p, chunk, &last_pid);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);
@@ -283,7 +284,8 @@ static int traceevents_write_names(struct pass *p, struct db *db)
 int traceevents__write(const struct traceevents *t, struct db *db, struct traceevents_stats *stats)
 {
 	struct pass p = { .t = t, .stats = stats, .lanes = lanes__new() };
-	int err = p.lanes ? trace_rows__each(db, "sql/trace/events.sql", take_event, &p) : -ENOMEM;
+	int err = p.lanes ? trace_rows__each(db, "sql/trace/events.sql", traceevents_take_event, &p)
+			  : -ENOMEM;
 
 	if (!err)
 		err = traceevents_write_names(&p, db);

@@ -50,7 +50,7 @@ static void tracefile_write_text(struct buf *out, const char *key, const char *t
 	jsonbuf__str(out, text, strlen(text));
 }
 
-static void write_node(const struct stacktree_node *node, void *arg)
+static void tracefile_write_node(const struct stacktree_node *node, void *arg)
 {
 	struct tracefile *t = arg;
 
@@ -74,7 +74,7 @@ int tracefile__close(struct tracefile *t, const struct stacktree *stacks, const 
 
 	buf__str(t->out, "\n],\"stackFrames\":{");
 	t->first = true;
-	stacktree__each(stacks, write_node, t);
+	stacktree__each(stacks, tracefile_write_node, t);
 	buf__str(t->out, "},\n\"otherData\":{");
 	for (size_t i = 0; other[i]; i += 2) {
 		buf__str(t->out, i ? "," : "");

@@ -138,7 +138,7 @@ static int tracequery_note_column(struct tracequery_work *w, const struct trace_
 	return STATUS_OK;
 }
 
-static int note_arg(struct tracequery_work *w, const char *name)
+static int tracequery_note_arg(struct tracequery_work *w, const char *name)
 {
 	struct tracequery *q = w->query;
 	char **args = reallocarray(q->args, q->arg_cnt + 1, sizeof(*args));
@@ -167,7 +167,7 @@ static int tracequery_note_columns(struct tracequery_work *w)
 		const char *name = duckdb_prepared_statement_column_name(w->prepared, at);
 		const struct trace_column *c = column__find(name);
 
-		status = c ? tracequery_note_column(w, c, at) : note_arg(w, name);
+		status = c ? tracequery_note_column(w, c, at) : tracequery_note_arg(w, name);
 		duckdb_free((void *)name);
 	}
 	for (size_t i = 0; i < COLUMN_CNT && status == STATUS_OK; i++)
@@ -184,7 +184,7 @@ static bool tracequery_is_known(const struct tracequery_work *w, int column)
 	return false;
 }
 
-/* Appends [c7::VARCHAR, …]: the values of the columns that note_arg() took, in order. */
+/* Appends [c7::VARCHAR, …]: the values of the columns that tracequery_note_arg() took, in order. */
 static void tracequery_append_args(struct tracequery_work *w, int cnt)
 {
 	bool first = true;
@@ -201,7 +201,7 @@ static void tracequery_append_args(struct tracequery_work *w, int cnt)
 
 /* Makes the table that sql/trace/rows.sql reads. It names the query's columns by position, so that
  * they may have any name. */
-static void append_input(struct tracequery_work *w, const char *statement)
+static void tracequery_append_input(struct tracequery_work *w, const char *statement)
 {
 	int cnt = (int)duckdb_prepared_statement_column_count(w->prepared);
 
@@ -225,7 +225,7 @@ static void append_input(struct tracequery_work *w, const char *statement)
 	buf__append(&w->sql, ")", sizeof(")"));
 }
 
-static int run_sql(struct tracequery_work *w, const char *sql)
+static int tracequery_run_sql(struct tracequery_work *w, const char *sql)
 {
 	duckdb_result result;
 	int err = db__run(&w->request->db, sql, &result);
@@ -278,8 +278,9 @@ static int tracequery_run_last(struct tracequery_work *w, const char *statement)
 			     : STATUS_FAILED;
 
 	if (status == STATUS_OK) {
-		append_input(w, statement);
-		status = buf__err(&w->sql) ? STATUS_FAILED : run_sql(w, (const char *)w->sql.data);
+		tracequery_append_input(w, statement);
+		status = buf__err(&w->sql) ? STATUS_FAILED
+					   : tracequery_run_sql(w, (const char *)w->sql.data);
 	}
 	for (size_t i = 0; i < COLUMN_CNT && status == STATUS_OK; i++)
 		if (columns[i].class == CLASS_STACK && w->found[i].at >= 0)

@@ -51,7 +51,7 @@ struct firefox {
 	int64_t begin_ns, end_ns; /* the selected range of the recording */
 };
 
-static const struct firefox_metric *metric_find(const char *name)
+static const struct firefox_metric *firefox_metric_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		if (!name || strcmp(metrics[i].name, name) == 0)
@@ -66,7 +66,7 @@ static void firefox_write_text(struct buf *out, const char *key, const char *tex
 }
 
 /* Writes how the markers of a query are shown: their type is the name of the query. */
-static void write_schema(struct buf *out, const struct tracequery *q)
+static void firefox_write_schema(struct buf *out, const struct tracequery *q)
 {
 	static const char *const numbers[] = { "cpu", "amount", "rate" };
 
@@ -94,7 +94,7 @@ static void firefox_write_range(struct firefox *f)
 	jsonbuf__millis(f->out, (uint64_t)(f->end_ns - f->tracks.first_ns));
 }
 
-static void write_meta(struct firefox *f)
+static void firefox_write_meta(struct firefox *f)
 {
 	const struct tracks *t = &f->tracks;
 	struct recording_facts facts = { 0 };
@@ -119,7 +119,7 @@ static void write_meta(struct firefox *f)
 	buf__printf(f->out, ",\"categories\":%s,\"markerSchema\":[", fox_categories);
 	for (size_t i = 0; i < t->query_cnt; i++) {
 		buf__str(f->out, i ? ",\n" : "\n");
-		write_schema(f->out, &t->queries[i]);
+		firefox_write_schema(f->out, &t->queries[i]);
 	}
 	buf__printf(f->out,
 		    "],\"extra\":[{\"label\":\"Recording\",\"entries\":[{\"label\":\"lost events\","
@@ -172,7 +172,7 @@ static int firefox_write_profile(struct firefox *f)
 	f->thread = (struct fox_thread){ .tables = &f->tables,
 					 .queries = f->tracks.queries,
 					 .first_ns = f->tracks.first_ns };
-	write_meta(f);
+	firefox_write_meta(f);
 	err = trace_rows__each(&f->tracks.request.db, "sql/tracks/by_thread.sql", firefox_take_row,
 			       f);
 	firefox_end_thread(f);
@@ -223,7 +223,7 @@ static int firefox_read_range(struct firefox *f)
 
 static int firefox_run(struct firefox *f, const struct export_options *o, const char *output)
 {
-	const struct firefox_metric *metric = metric_find(o->metric);
+	const struct firefox_metric *metric = firefox_metric_find(o->metric);
 	struct outfile out = { 0 };
 	int status = tracks__open(&f->tracks, o, metric->queries);
 
@@ -247,7 +247,7 @@ int firefox__run(const struct export_options *o)
 	const char *output = o->output ? o->output : DEFAULT_FILE;
 	struct firefox f = { .thread_cnt = 0 };
 
-	if (!metric_find(o->metric))
+	if (!firefox_metric_find(o->metric))
 		return export_options__wrong(o, "--metric '%s': expected wall, cpu or offcpu",
 					     o->metric);
 	if (strcmp(output, "-") == 0 && isatty(STDOUT_FILENO))

@@ -147,14 +147,14 @@ struct fox_writing {
 	struct keymap sources;	 /* (source file, 0) */
 };
 
-static enum fox_category category_of(const char *module)
+static enum fox_category foxtables_category_of(const char *module)
 {
 	if (strcmp(module, "[jit]") == 0 || strcmp(module, "[anon]") == 0)
 		return FOX_JIT;
 	return *module == '[' && strcmp(module, "[vdso]") != 0 ? FOX_KERNEL : FOX_USER;
 }
 
-static void fill_location(struct fox_writing *w, uint32_t id)
+static void foxtables_fill_location(struct fox_writing *w, uint32_t id)
 {
 	const Perftools__Profiles__Location *l = &w->t->index.locations[id]->pb;
 	const struct mapping_key *m = &w->t->index.mappings[l->mapping_id]->key;
@@ -173,15 +173,15 @@ static void fill_location(struct fox_writing *w, uint32_t id)
 									     : -1,
 			.line = line->line,
 			.depth = i,
-			.category = category_of(module),
+			.category = foxtables_category_of(module),
 		};
 	}
 }
 
-static void fill_frames(struct fox_writing *w)
+static void foxtables_fill_frames(struct fox_writing *w)
 {
 	for (uint32_t id = 1; id <= HASH_COUNT(w->t->builder->locations); id++)
-		fill_location(w, id);
+		foxtables_fill_location(w, id);
 	for (uint32_t i = 0; i < w->t->labels.cnt; i++)
 		w->frames[w->t->frame_cnt + i] = (struct fox_frame){
 			.name = (uint32_t)w->t->labels.keys[i].a,
@@ -190,7 +190,7 @@ static void fill_frames(struct fox_writing *w)
 		};
 }
 
-static void number_functions(struct fox_writing *w)
+static void foxtables_number_functions(struct fox_writing *w)
 {
 	for (uint32_t i = 0; i < w->frame_cnt; i++) {
 		const struct fox_frame *f = &w->frames[i];
@@ -230,51 +230,51 @@ static void foxtables_number_or(struct buf *out, bool there, int64_t n, const ch
 		buf__str(out, other);
 }
 
-static void element_null(struct fox_writing *w, uint32_t i)
+static void foxtables_element_null(struct fox_writing *w, uint32_t i)
 {
 	(void)i;
 	buf__str(w->out, "null");
 }
 
-static void element_zero(struct fox_writing *w, uint32_t i)
+static void foxtables_element_zero(struct fox_writing *w, uint32_t i)
 {
 	(void)i;
 	buf__u8(w->out, '0');
 }
 
-static void element_one(struct fox_writing *w, uint32_t i)
+static void foxtables_element_one(struct fox_writing *w, uint32_t i)
 {
 	(void)i;
 	buf__u8(w->out, '1');
 }
 
-static void element_false(struct fox_writing *w, uint32_t i)
+static void foxtables_element_false(struct fox_writing *w, uint32_t i)
 {
 	(void)i;
 	buf__str(w->out, "false");
 }
 
-static void frame_address(struct fox_writing *w, uint32_t i)
+static void foxtables_frame_address(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, w->frames[i].address);
 }
 
-static void frame_depth(struct fox_writing *w, uint32_t i)
+static void foxtables_frame_depth(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, w->frames[i].depth);
 }
 
-static void frame_category(struct fox_writing *w, uint32_t i)
+static void foxtables_frame_category(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, w->frames[i].category);
 }
 
-static void frame_function(struct fox_writing *w, uint32_t i)
+static void foxtables_frame_function(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, w->function_of[i]);
 }
 
-static void frame_line(struct fox_writing *w, uint32_t i)
+static void foxtables_frame_line(struct fox_writing *w, uint32_t i)
 {
 	foxtables_number_or(w->out, w->frames[i].line > 0, w->frames[i].line, "null");
 }
@@ -284,19 +284,19 @@ static void foxtables_function_name(struct fox_writing *w, uint32_t i)
 	jsonbuf__int(w->out, (int64_t)(w->functions.keys[i].a >> 32));
 }
 
-static void function_resource(struct fox_writing *w, uint32_t i)
+static void foxtables_function_resource(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, (int64_t)w->functions.keys[i].b - 1);
 }
 
-static void function_source(struct fox_writing *w, uint32_t i)
+static void foxtables_function_source(struct fox_writing *w, uint32_t i)
 {
 	uint32_t file = (uint32_t)w->functions.keys[i].a;
 
 	foxtables_number_or(w->out, file, file ? keymap__find(&w->sources, file, 0) : 0, "null");
 }
 
-static void module_name(struct fox_writing *w, uint32_t i)
+static void foxtables_module_name(struct fox_writing *w, uint32_t i)
 {
 	const char *path =
 		strtab__str(w->t->builder->strings, (uint32_t)w->modules.keys[i].a, NULL);
@@ -306,22 +306,22 @@ static void module_name(struct fox_writing *w, uint32_t i)
 	jsonbuf__int(w->out, fox_tables__string(w->t, name, strlen(name)));
 }
 
-static void module_lib(struct fox_writing *w, uint32_t i)
+static void foxtables_module_lib(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, i);
 }
 
-static void stack_frame(struct fox_writing *w, uint32_t i)
+static void foxtables_stack_frame(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, trie__function(&w->t->stacks, i + 1));
 }
 
-static void stack_prefix(struct fox_writing *w, uint32_t i)
+static void foxtables_stack_prefix(struct fox_writing *w, uint32_t i)
 {
 	fox_tables__append_row(w->out, trie__parent(&w->t->stacks, i + 1));
 }
 
-static void source_name(struct fox_writing *w, uint32_t i)
+static void foxtables_source_name(struct fox_writing *w, uint32_t i)
 {
 	jsonbuf__int(w->out, (int64_t)w->sources.keys[i].a);
 }
@@ -345,53 +345,56 @@ static const struct fox_table {
 	const char *name;
 	struct fox_column columns[FOX_COLUMN_MAX]; /* up to one without a name */
 } tables[] = {
-	{ "stackTable", { { "frame", stack_frame }, { "prefix", stack_prefix } } },
+	{ "stackTable",
+	  { { "frame", foxtables_stack_frame }, { "prefix", foxtables_stack_prefix } } },
 	{ "frameTable",
-	  { { "address", frame_address },
-	    { "inlineDepth", frame_depth },
-	    { "category", frame_category },
-	    { "subcategory", element_zero },
-	    { "func", frame_function },
-	    { "nativeSymbol", element_null },
-	    { "innerWindowID", element_zero },
-	    { "line", frame_line },
-	    { "column", element_null },
-	    { "originalLocation", element_null } } },
+	  { { "address", foxtables_frame_address },
+	    { "inlineDepth", foxtables_frame_depth },
+	    { "category", foxtables_frame_category },
+	    { "subcategory", foxtables_element_zero },
+	    { "func", foxtables_frame_function },
+	    { "nativeSymbol", foxtables_element_null },
+	    { "innerWindowID", foxtables_element_zero },
+	    { "line", foxtables_frame_line },
+	    { "column", foxtables_element_null },
+	    { "originalLocation", foxtables_element_null } } },
 	{ "funcTable",
 	  { { "name", foxtables_function_name },
-	    { "isJS", element_false },
-	    { "relevantForJS", element_false },
-	    { "resource", function_resource },
-	    { "source", function_source },
-	    { "lineNumber", element_null },
-	    { "columnNumber", element_null },
-	    { "originalLocation", element_null } } },
+	    { "isJS", foxtables_element_false },
+	    { "relevantForJS", foxtables_element_false },
+	    { "resource", foxtables_function_resource },
+	    { "source", foxtables_function_source },
+	    { "lineNumber", foxtables_element_null },
+	    { "columnNumber", foxtables_element_null },
+	    { "originalLocation", foxtables_element_null } } },
 	{ "resourceTable",
-	  { { "lib", module_lib },
-	    { "name", module_name },
-	    { "host", element_null },
-	    { "type", element_one } } },
+	  { { "lib", foxtables_module_lib },
+	    { "name", foxtables_module_name },
+	    { "host", foxtables_element_null },
+	    { "type", foxtables_element_one } } },
 	{ "nativeSymbols",
-	  { { "libIndex", element_null },
-	    { "address", element_null },
-	    { "name", element_null },
-	    { "functionSize", element_null } } },
+	  { { "libIndex", foxtables_element_null },
+	    { "address", foxtables_element_null },
+	    { "name", foxtables_element_null },
+	    { "functionSize", foxtables_element_null } } },
 	{ "sources",
-	  { { "id", element_null },
-	    { "filename", source_name },
-	    { "startLine", element_one },
-	    { "startColumn", element_one },
-	    { "sourceMapURL", element_null },
-	    { "content", element_null } } },
+	  { { "id", foxtables_element_null },
+	    { "filename", foxtables_source_name },
+	    { "startLine", foxtables_element_one },
+	    { "startColumn", foxtables_element_one },
+	    { "sourceMapURL", foxtables_element_null },
+	    { "content", foxtables_element_null } } },
 	{ "sourceLocationTable",
-	  { { "source", element_null }, { "line", element_null }, { "column", element_null } } },
+	  { { "source", foxtables_element_null },
+	    { "line", foxtables_element_null },
+	    { "column", foxtables_element_null } } },
 };
 
 enum { TABLE_CNT = sizeof(tables) / sizeof(tables[0]) };
 
 /* Appends the name by which servers of symbols know a file. It is the first 16 bytes of the build
  * ID as a GUID, and the age 0. The first three fields of a GUID are little-endian. */
-static void append_breakpad_id(struct buf *out, const char *build_id)
+static void foxtables_append_breakpad_id(struct buf *out, const char *build_id)
 {
 	static const uint8_t order[] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
 	bool there = strlen(build_id) >= 2 * sizeof(order);
@@ -405,7 +408,7 @@ static void append_breakpad_id(struct buf *out, const char *build_id)
 }
 
 /* Writes what the profiler shows of a file, and by which it would ask a server for symbols. */
-static void write_lib(struct fox_writing *w, uint32_t i)
+static void foxtables_write_lib(struct fox_writing *w, uint32_t i)
 {
 	const struct keymap_key *m = &w->modules.keys[i];
 	const char *path = strtab__str(w->t->builder->strings, (uint32_t)m->a, NULL);
@@ -421,7 +424,7 @@ static void write_lib(struct fox_writing *w, uint32_t i)
 		jsonbuf__str(w->out, k & 1 ? path : name, strlen(k & 1 ? path : name));
 	}
 	buf__str(w->out, ",\"breakpadId\":\"");
-	append_breakpad_id(w->out, build_id);
+	foxtables_append_breakpad_id(w->out, build_id);
 	buf__str(w->out, "\",\"codeId\":");
 	if (*build_id)
 		jsonbuf__str(w->out, build_id, strlen(build_id));
@@ -444,7 +447,7 @@ static void foxtables_write_all(struct fox_writing *w)
 
 	buf__str(w->out, "\"libs\":[");
 	for (uint32_t i = 0; i < w->modules.cnt; i++)
-		write_lib(w, i);
+		foxtables_write_lib(w, i);
 	buf__str(w->out, "],\n\"shared\":{\n");
 	for (size_t i = 0; i < TABLE_CNT; i++) {
 		buf__printf(w->out, "\"%s\":{", tables[i].name);
@@ -469,8 +472,8 @@ void fox_tables__write(struct fox_tables *t, struct piecefile *file)
 				 .function_of = calloc((size_t)cnt + 1, sizeof(*w.function_of)) };
 
 	if (w.frames && w.function_of) {
-		fill_frames(&w);
-		number_functions(&w);
+		foxtables_fill_frames(&w);
+		foxtables_number_functions(&w);
 		foxtables_write_all(&w);
 	} else {
 		t->err = -ENOMEM;

@@ -22,21 +22,21 @@ bool fox_thread__is_empty(const struct fox_thread *t)
 	return !t->sample_cnt && !t->marker_cnt;
 }
 
-static struct buf *next_cell(struct buf *column, size_t cnt)
+static struct buf *foxthread_next_cell(struct buf *column, size_t cnt)
 {
 	if (cnt)
 		buf__u8(column, ',');
 	return column;
 }
 
-static uint64_t since_first(const struct fox_thread *t, int64_t ns)
+static uint64_t foxthread_since_first(const struct fox_thread *t, int64_t ns)
 {
 	return ns > t->first_ns ? (uint64_t)ns - (uint64_t)t->first_ns : 0;
 }
 
 /* A sample off the CPU gets a frame on top with the state. It is drawn in the colour of that. */
-static uint32_t sample_node(struct fox_thread *t, const struct trace_rows *rows, idx_t row,
-			    bool on_cpu)
+static uint32_t foxthread_sample_node(struct fox_thread *t, const struct trace_rows *rows,
+				      idx_t row, bool on_cpu)
 {
 	uint32_t node = TRIE_ROOT;
 	const char *name;
@@ -62,28 +62,30 @@ static void foxthread_add_sample(struct fox_thread *t, uint32_t node, uint64_t t
 {
 	size_t cnt = t->sample_cnt++;
 
-	fox_tables__append_row(next_cell(&t->samples[SAMPLE_STACK], cnt), node);
-	jsonbuf__millis(next_cell(&t->samples[SAMPLE_TIME], cnt), time_ns);
-	jsonbuf__millis(next_cell(&t->samples[SAMPLE_WEIGHT], cnt), weight_ns);
-	jsonbuf__int(next_cell(&t->samples[SAMPLE_CPU], cnt), on_cpu ? (int64_t)weight_ns : 0);
+	fox_tables__append_row(foxthread_next_cell(&t->samples[SAMPLE_STACK], cnt), node);
+	jsonbuf__millis(foxthread_next_cell(&t->samples[SAMPLE_TIME], cnt), time_ns);
+	jsonbuf__millis(foxthread_next_cell(&t->samples[SAMPLE_WEIGHT], cnt), weight_ns);
+	jsonbuf__int(foxthread_next_cell(&t->samples[SAMPLE_CPU], cnt),
+		     on_cpu ? (int64_t)weight_ns : 0);
 }
 
 /* The profiler takes CPU time as that since the sample before, so the first sample, which has none,
  * is an empty one. */
-static void take_sample(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
+static void foxthread_take_sample(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
 {
 	int64_t weight_ns = trace_rows__number(rows, EVENT_AMOUNT, row);
 	size_t sz;
 	const char *kind = cells__str(&rows->columns[EVENT_KIND], row, &sz);
 	bool on_cpu = sz == 7 && memcmp(kind, "profile", sz) == 0;
-	uint64_t time_ns = since_first(t, trace_rows__number(rows, EVENT_BEGIN, row));
+	uint64_t time_ns = foxthread_since_first(t, trace_rows__number(rows, EVENT_BEGIN, row));
 	uint64_t spent_ns = weight_ns > 0 ? (uint64_t)weight_ns : 0;
 
 	if (!t->sample_cnt)
 		foxthread_add_sample(t, TRIE_ROOT,
 				     on_cpu && time_ns > spent_ns ? time_ns - spent_ns : 0, 0,
 				     false);
-	foxthread_add_sample(t, sample_node(t, rows, row, on_cpu), time_ns, spent_ns, on_cpu);
+	foxthread_add_sample(t, foxthread_sample_node(t, rows, row, on_cpu), time_ns, spent_ns,
+			     on_cpu);
 }
 
 static void foxthread_append_args(struct buf *out, const struct trace_rows *rows, idx_t row,
@@ -114,8 +116,8 @@ static void foxthread_append_args(struct buf *out, const struct trace_rows *rows
 }
 
 /* Appends the stack of a marker, which the profiler calls its cause. */
-static void append_cause(struct fox_thread *t, const struct trace_rows *rows, idx_t row,
-			 struct buf *out)
+static void foxthread_append_cause(struct fox_thread *t, const struct trace_rows *rows, idx_t row,
+				   struct buf *out)
 {
 	uint32_t node = TRIE_ROOT;
 	uint64_t key;
@@ -126,7 +128,7 @@ static void append_cause(struct fox_thread *t, const struct trace_rows *rows, id
 	if (node == TRIE_ROOT)
 		return;
 	buf__str(out, ",\"cause\":{\"time\":");
-	jsonbuf__millis(out, since_first(t, trace_rows__number(rows, EVENT_BEGIN, row)));
+	jsonbuf__millis(out, foxthread_since_first(t, trace_rows__number(rows, EVENT_BEGIN, row)));
 	buf__str(out, ",\"stack\":");
 	fox_tables__append_row(out, node);
 	buf__str(out, "}");
@@ -140,40 +142,41 @@ static void foxthread_append_data(struct fox_thread *t, const struct trace_rows 
 	buf__str(out, "{\"type\":");
 	jsonbuf__str(out, q->name, strlen(q->name));
 	foxthread_append_args(out, rows, row, q);
-	append_cause(t, rows, row, out);
+	foxthread_append_cause(t, rows, row, out);
 	buf__str(out, "}");
 }
 
-static void take_marker(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
+static void foxthread_take_marker(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
 {
 	bool lasts = trace_rows__shape(rows, row) == SHAPE_COMPLETE;
 	size_t cnt = t->marker_cnt++, sz;
 	const char *name = cells__str(&rows->columns[EVENT_NAME], row, &sz);
 
-	jsonbuf__int(next_cell(&t->markers[MARKER_NAME], cnt),
+	jsonbuf__int(foxthread_next_cell(&t->markers[MARKER_NAME], cnt),
 		     fox_tables__string(t->tables, name, sz));
-	jsonbuf__int(next_cell(&t->markers[MARKER_CATEGORY], cnt), FOX_OTHER);
-	jsonbuf__millis(next_cell(&t->markers[MARKER_BEGIN], cnt),
-			since_first(t, trace_rows__number(rows, EVENT_BEGIN, row)));
-	next_cell(&t->markers[MARKER_END], cnt);
+	jsonbuf__int(foxthread_next_cell(&t->markers[MARKER_CATEGORY], cnt), FOX_OTHER);
+	jsonbuf__millis(foxthread_next_cell(&t->markers[MARKER_BEGIN], cnt),
+			foxthread_since_first(t, trace_rows__number(rows, EVENT_BEGIN, row)));
+	foxthread_next_cell(&t->markers[MARKER_END], cnt);
 	if (lasts)
 		jsonbuf__millis(&t->markers[MARKER_END],
-				since_first(t, trace_rows__number(rows, EVENT_END, row)));
+				foxthread_since_first(t, trace_rows__number(rows, EVENT_END, row)));
 	else
 		buf__str(&t->markers[MARKER_END], "null");
-	jsonbuf__int(next_cell(&t->markers[MARKER_PHASE], cnt),
+	jsonbuf__int(foxthread_next_cell(&t->markers[MARKER_PHASE], cnt),
 		     lasts ? PHASE_INTERVAL : PHASE_INSTANT);
-	foxthread_append_data(t, rows, row, next_cell(&t->markers[MARKER_DATA], cnt));
+	foxthread_append_data(t, rows, row, foxthread_next_cell(&t->markers[MARKER_DATA], cnt));
 }
 
 void fox_thread__take(struct fox_thread *t, const struct trace_rows *rows, idx_t row)
 {
 	if (fox_thread__is_empty(t))
-		t->begin_ns = (int64_t)since_first(t, trace_rows__number(rows, EVENT_BEGIN, row));
+		t->begin_ns = (int64_t)foxthread_since_first(
+			t, trace_rows__number(rows, EVENT_BEGIN, row));
 	if (trace_rows__shape(rows, row) == SHAPE_SAMPLE)
-		take_sample(t, rows, row);
+		foxthread_take_sample(t, rows, row);
 	else
-		take_marker(t, rows, row);
+		foxthread_take_marker(t, rows, row);
 }
 
 static void foxthread_append_columns(struct buf *out, const char *const *names, struct buf *columns,

@@ -131,7 +131,7 @@ static void packets_write_text(struct packets *p, enum text_list list,
 	packet_append_entry(p, &data);
 }
 
-static void write_new_texts(struct packets *p, enum text_list list, struct packet_texts *t)
+static void packets_write_new_texts(struct packets *p, enum text_list list, struct packet_texts *t)
 {
 	for (; t->written < strtab__cnt(t->strings); t->written++) {
 		size_t sz;
@@ -143,13 +143,13 @@ static void write_new_texts(struct packets *p, enum text_list list, struct packe
 
 void packets__write(struct packets *p, Stacks__Perfetto__TracePacket *packet)
 {
-	write_new_texts(p, LIST_NAME, &p->names);
-	write_new_texts(p, LIST_CATEGORY, &p->categories);
-	write_new_texts(p, LIST_KEY, &p->keys);
+	packets_write_new_texts(p, LIST_NAME, &p->names);
+	packets_write_new_texts(p, LIST_CATEGORY, &p->categories);
+	packets_write_new_texts(p, LIST_KEY, &p->keys);
 	packet_append(p, packet);
 }
 
-static void write_clock(struct packets *p, int64_t first_ns)
+static void packets_write_clock(struct packets *p, int64_t first_ns)
 {
 	Stacks__Perfetto__TracePacket packet = STACKS__PERFETTO__TRACE_PACKET__INIT;
 	Stacks__Perfetto__ClockSnapshot snapshot = STACKS__PERFETTO__CLOCK_SNAPSHOT__INIT;
@@ -180,7 +180,7 @@ void packets__begin(struct packets *p, int64_t first_ns, int64_t period_ns)
 	Stacks__Perfetto__PerfSampleDefaults samples = STACKS__PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
 	Stacks__Perfetto__PerfTimebase timebase = STACKS__PERFETTO__PERF_TIMEBASE__INIT;
 
-	write_clock(p, first_ns);
+	packets_write_clock(p, first_ns);
 	timebase.has_counter = true;
 	timebase.counter = COUNTER_CPU_CLOCK;
 	timebase.has_frequency = period_ns > 0;
@@ -227,7 +227,7 @@ static void packets_write_path(struct stack_packets *s, uint32_t module)
 }
 
 /* Returns the size of the build ID that the hex digits are. */
-static size_t build_id_bytes(const char *hex, size_t hex_sz, uint8_t bytes[BUILD_ID_MAX])
+static size_t packets_build_id_bytes(const char *hex, size_t hex_sz, uint8_t bytes[BUILD_ID_MAX])
 {
 	size_t sz = 0;
 
@@ -239,7 +239,7 @@ static size_t build_id_bytes(const char *hex, size_t hex_sz, uint8_t bytes[BUILD
 	return sz;
 }
 
-static void write_mapping(struct stack_packets *s, const struct mapping_entry *m)
+static void packets_write_mapping(struct stack_packets *s, const struct mapping_entry *m)
 {
 	Stacks__Perfetto__InternedData data = STACKS__PERFETTO__INTERNED_DATA__INIT;
 	Stacks__Perfetto__Mapping mapping = STACKS__PERFETTO__MAPPING__INIT, *list[] = { &mapping };
@@ -248,7 +248,7 @@ static void write_mapping(struct stack_packets *s, const struct mapping_entry *m
 	size_t sz, hex_sz;
 	const char *hex = strtab__str(s->b->strings, m->key.build_id, &hex_sz);
 
-	sz = build_id_bytes(hex, hex_sz, bytes);
+	sz = packets_build_id_bytes(hex, hex_sz, bytes);
 	packets_write_path(s, m->key.module);
 	if (sz)
 		packets_write_text(s->p, LIST_BUILD_ID,
@@ -287,7 +287,7 @@ static void packets_write_frame(struct stack_packets *s, const Perftools__Profil
 	packet_append_entry(s->p, &data);
 }
 
-static void write_locations(struct stack_packets *s)
+static void packets_write_locations(struct stack_packets *s)
 {
 	uint64_t next = 1;
 
@@ -302,8 +302,8 @@ static void write_locations(struct stack_packets *s)
 }
 
 /* Collects the frames of a stack, the outermost first, and their names, the leaf first. */
-static void collect_stack(struct stack_packets *s, const struct kept_stack *k, struct buf *frames,
-			  struct buf *names)
+static void packets_collect_stack(struct stack_packets *s, const struct kept_stack *k,
+				  struct buf *frames, struct buf *names)
 {
 	for (size_t i = k->cnt; i-- > 0;) {
 		uint64_t id = k->location_ids[i];
@@ -329,7 +329,7 @@ static void collect_stack(struct stack_packets *s, const struct kept_stack *k, s
 }
 
 /* Samples refer to the callstack, slices to the text with its names, which the viewer shows. */
-static void write_stack(struct stack_packets *s, const struct kept_stack *k)
+static void packets_write_stack(struct stack_packets *s, const struct kept_stack *k)
 {
 	Stacks__Perfetto__InternedData data = STACKS__PERFETTO__INTERNED_DATA__INIT;
 	Stacks__Perfetto__Callstack stack = STACKS__PERFETTO__CALLSTACK__INIT,
@@ -339,7 +339,7 @@ static void write_stack(struct stack_packets *s, const struct kept_stack *k)
 	bool is_new;
 	uint32_t at = keymap__add(&s->p->stacks, k->stack_id, 0, &is_new);
 
-	collect_stack(s, k, &frames, &names);
+	packets_collect_stack(s, k, &frames, &names);
 	if (at == KEYMAP_NONE || buf__err(&frames) || buf__err(&names))
 		s->p->err = -ENOMEM;
 	stack.has_iid = true;
@@ -371,10 +371,10 @@ void packets__stacks(struct packets *p, struct builder *b)
 			packets_write_string(&s, LIST_SOURCE, f->key.file);
 		}
 		for (m = b->mappings; m; m = m->hh.next)
-			write_mapping(&s, m);
-		write_locations(&s);
+			packets_write_mapping(&s, m);
+		packets_write_locations(&s);
 		for (k = b->kept; k; k = k->hh.next)
-			write_stack(&s, k);
+			packets_write_stack(&s, k);
 	}
 	builder_index__free(&s.index);
 	free(s.first_frame);

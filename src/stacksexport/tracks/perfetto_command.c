@@ -49,7 +49,7 @@ struct perfetto {
 	size_t overlapping;	 /* events without a free lane */
 };
 
-static const char *track_name(const struct tracequery *q)
+static const char *perfetto_track_name(const struct tracequery *q)
 {
 	for (size_t i = 0; i < QUERY_CNT; i++)
 		if (strcmp(queries[i].path, q->path) == 0)
@@ -60,17 +60,17 @@ static const char *track_name(const struct tracequery *q)
 /* ---- tracks --------------------------------------------------------------------------------- */
 
 /* Lanes have ids that no thread has, so these are unique. */
-static uint64_t thread_uuid(int32_t pid, int32_t tid)
+static uint64_t perfetto_thread_uuid(int32_t pid, int32_t tid)
 {
 	return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 }
 
-static uint64_t process_uuid(int32_t pid)
+static uint64_t perfetto_process_uuid(int32_t pid)
 {
-	return thread_uuid(pid, -1);
+	return perfetto_thread_uuid(pid, -1);
 }
 
-static uint64_t counter_uuid(uint32_t index)
+static uint64_t perfetto_counter_uuid(uint32_t index)
 {
 	return 1ull << 63 | index;
 }
@@ -86,7 +86,7 @@ static void perfetto_describe(struct perfetto *f, Stacks__Perfetto__TrackDescrip
 	packets__write(&f->packets, &packet);
 }
 
-static void describe_process(struct perfetto *f, const struct thread_name *n)
+static void perfetto_describe_process(struct perfetto *f, const struct thread_name *n)
 {
 	Stacks__Perfetto__TrackDescriptor track = STACKS__PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Stacks__Perfetto__ProcessDescriptor process = STACKS__PERFETTO__PROCESS_DESCRIPTOR__INIT;
@@ -96,10 +96,10 @@ static void describe_process(struct perfetto *f, const struct thread_name *n)
 	if (*n->command)
 		process.process_name = packets__clean(&f->packets, n->command, strlen(n->command));
 	track.process = &process;
-	perfetto_describe(f, &track, process_uuid(n->id.pid));
+	perfetto_describe(f, &track, perfetto_process_uuid(n->id.pid));
 }
 
-static void describe_thread(struct perfetto *f, const struct thread_name *n)
+static void perfetto_describe_thread(struct perfetto *f, const struct thread_name *n)
 {
 	Stacks__Perfetto__TrackDescriptor track = STACKS__PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Stacks__Perfetto__ThreadDescriptor thread = STACKS__PERFETTO__THREAD_DESCRIPTOR__INIT;
@@ -110,28 +110,28 @@ static void describe_thread(struct perfetto *f, const struct thread_name *n)
 	if (*n->thread)
 		thread.thread_name = packets__clean(&f->packets, n->thread, strlen(n->thread));
 	track.thread = &thread;
-	track.parent_uuid = process_uuid(n->id.pid);
-	perfetto_describe(f, &track, thread_uuid(n->id.pid, n->id.tid));
+	track.parent_uuid = perfetto_process_uuid(n->id.pid);
+	perfetto_describe(f, &track, perfetto_thread_uuid(n->id.pid, n->id.tid));
 }
 
-static void describe_all(struct perfetto *f)
+static void perfetto_describe_all(struct perfetto *f)
 {
 	struct thread_name *n, *next;
 	int32_t last = -1;
 
 	HASH_ITER (hh, f->names.names, n, next) {
 		if (n->id.pid != last)
-			describe_process(f, n);
+			perfetto_describe_process(f, n);
 		last = n->id.pid;
-		describe_thread(f, n);
+		perfetto_describe_thread(f, n);
 	}
 }
 
 /* Describes a lane when it has its first event. Viewers draw lanes of one name as one track. */
-static void describe_lane(struct perfetto *f, const struct lanes_event *e, int32_t lane)
+static void perfetto_describe_lane(struct perfetto *f, const struct lanes_event *e, int32_t lane)
 {
 	Stacks__Perfetto__TrackDescriptor track = STACKS__PERFETTO__TRACK_DESCRIPTOR__INIT;
-	uint64_t uuid = thread_uuid(e->pid, lane);
+	uint64_t uuid = perfetto_thread_uuid(e->pid, lane);
 	bool is_new;
 
 	if (lane == e->tid)
@@ -140,13 +140,13 @@ static void describe_lane(struct perfetto *f, const struct lanes_event *e, int32
 		f->packets.err = -ENOMEM;
 	else if (is_new) {
 		track.has_parent_uuid = true;
-		track.parent_uuid = thread_uuid(e->pid, e->tid);
-		track.name = (char *)track_name(&f->tracks.queries[e->query]);
+		track.parent_uuid = perfetto_thread_uuid(e->pid, e->tid);
+		track.name = (char *)perfetto_track_name(&f->tracks.queries[e->query]);
 		perfetto_describe(f, &track, uuid);
 	}
 }
 
-static uint64_t counter_track(struct perfetto *f, const struct trace_rows *rows, idx_t row)
+static uint64_t perfetto_counter_track(struct perfetto *f, const struct trace_rows *rows, idx_t row)
 {
 	Stacks__Perfetto__TrackDescriptor track = STACKS__PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Stacks__Perfetto__CounterDescriptor counter = STACKS__PERFETTO__COUNTER_DESCRIPTOR__INIT;
@@ -164,11 +164,11 @@ static uint64_t counter_track(struct perfetto *f, const struct trace_rows *rows,
 		counter.has_unit = track.has_parent_uuid = true;
 		counter.unit = UNIT_BYTES;
 		track.counter = &counter;
-		track.parent_uuid = process_uuid(pid);
+		track.parent_uuid = perfetto_process_uuid(pid);
 		track.name = packets__clean(&f->packets, name, sz);
-		perfetto_describe(f, &track, counter_uuid(index));
+		perfetto_describe(f, &track, perfetto_counter_uuid(index));
 	}
-	return counter_uuid(index);
+	return perfetto_counter_uuid(index);
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -194,8 +194,8 @@ static Stacks__Perfetto__DebugAnnotation *annotation_add(struct perfetto *f, str
 	return d;
 }
 
-static void annotate_numbers(struct perfetto *f, struct annotations *a,
-			     const struct trace_rows *rows, idx_t row)
+static void perfetto_annotate_numbers(struct perfetto *f, struct annotations *a,
+				      const struct trace_rows *rows, idx_t row)
 {
 	static const struct {
 		enum event_column column;
@@ -213,8 +213,8 @@ static void annotate_numbers(struct perfetto *f, struct annotations *a,
 	}
 }
 
-static void annotate_stacks(struct perfetto *f, struct annotations *a,
-			    const struct trace_rows *rows, idx_t row)
+static void perfetto_annotate_stacks(struct perfetto *f, struct annotations *a,
+				     const struct trace_rows *rows, idx_t row)
 {
 	static const struct {
 		enum event_column column;
@@ -235,8 +235,8 @@ static void annotate_stacks(struct perfetto *f, struct annotations *a,
 }
 
 /* Values are copied, one behind the other, before any of them is pointed to. */
-static void annotate_args(struct perfetto *f, struct annotations *a, const struct trace_rows *rows,
-			  idx_t row)
+static void perfetto_annotate_args(struct perfetto *f, struct annotations *a,
+				   const struct trace_rows *rows, idx_t row)
 {
 	const struct tracequery *q = &f->tracks.queries[trace_rows__number(rows, EVENT_QUERY, row)];
 	size_t first = a->cnt, at = 0;
@@ -269,7 +269,8 @@ static void perfetto_write_event(struct perfetto *f, Stacks__Perfetto__TrackEven
 	packets__write(&f->packets, &packet);
 }
 
-static void write_slice(struct perfetto *f, const struct trace_rows *rows, idx_t row, uint64_t uuid)
+static void perfetto_write_slice(struct perfetto *f, const struct trace_rows *rows, idx_t row,
+				 uint64_t uuid)
 {
 	bool lasts = trace_rows__shape(rows, row) == SHAPE_COMPLETE;
 	Stacks__Perfetto__TrackEvent event = STACKS__PERFETTO__TRACK_EVENT__INIT;
@@ -284,9 +285,9 @@ static void write_slice(struct perfetto *f, const struct trace_rows *rows, idx_t
 	kind_iid = packets__text(&f->packets, &f->packets.categories, kind, sz);
 	event.n_category_iids = kind_iid ? 1 : 0;
 	event.category_iids = &kind_iid;
-	annotate_numbers(f, &a, rows, row);
-	annotate_stacks(f, &a, rows, row);
-	annotate_args(f, &a, rows, row);
+	perfetto_annotate_numbers(f, &a, rows, row);
+	perfetto_annotate_stacks(f, &a, rows, row);
+	perfetto_annotate_args(f, &a, rows, row);
 	event.n_debug_annotations = a.cnt;
 	event.debug_annotations = a.of_event;
 	event.type = lasts ? TYPE_BEGIN : TYPE_INSTANT;
@@ -301,14 +302,14 @@ static void write_slice(struct perfetto *f, const struct trace_rows *rows, idx_t
 	}
 }
 
-static void write_counter(struct perfetto *f, const struct trace_rows *rows, idx_t row)
+static void perfetto_write_counter(struct perfetto *f, const struct trace_rows *rows, idx_t row)
 {
 	Stacks__Perfetto__TrackEvent event = STACKS__PERFETTO__TRACK_EVENT__INIT;
 
 	event.type = TYPE_COUNTER;
 	event.has_counter_value = true;
 	event.counter_value = trace_rows__number(rows, EVENT_AMOUNT, row);
-	perfetto_write_event(f, &event, counter_track(f, rows, row),
+	perfetto_write_event(f, &event, perfetto_counter_track(f, rows, row),
 			     trace_rows__number(rows, EVENT_BEGIN, row));
 }
 
@@ -330,7 +331,7 @@ static void perfetto_write_sample(struct perfetto *f, const struct trace_rows *r
 	packets__write(&f->packets, &packet);
 }
 
-static int draw_slice(struct perfetto *f, const struct trace_rows *rows, idx_t row)
+static int perfetto_draw_slice(struct perfetto *f, const struct trace_rows *rows, idx_t row)
 {
 	struct lanes_event e = {
 		.query = (int32_t)trace_rows__number(rows, EVENT_QUERY, row),
@@ -345,8 +346,8 @@ static int draw_slice(struct perfetto *f, const struct trace_rows *rows, idx_t r
 		f->overlapping++;
 	if (lane < 0)
 		return lane == -E2BIG ? 0 : lane;
-	describe_lane(f, &e, lane);
-	write_slice(f, rows, row, thread_uuid(e.pid, lane));
+	perfetto_describe_lane(f, &e, lane);
+	perfetto_write_slice(f, rows, row, perfetto_thread_uuid(e.pid, lane));
 	return 0;
 }
 
@@ -357,8 +358,8 @@ static int perfetto_take_row(const struct trace_rows *rows, idx_t row, void *per
 
 	switch (trace_rows__shape(rows, row)) {
 	case SHAPE_COMPLETE:
-	case SHAPE_INSTANT: err = draw_slice(f, rows, row); break;
-	case SHAPE_COUNTER: write_counter(f, rows, row); break;
+	case SHAPE_INSTANT: err = perfetto_draw_slice(f, rows, row); break;
+	case SHAPE_COUNTER: perfetto_write_counter(f, rows, row); break;
 	case SHAPE_SAMPLE: perfetto_write_sample(f, rows, row); break;
 	}
 	return err ? err : f->packets.err;
@@ -367,7 +368,7 @@ static int perfetto_take_row(const struct trace_rows *rows, idx_t row, void *per
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* Returns 0 or -errno. */
-static int write_trace(struct perfetto *f, struct piecefile *file)
+static int perfetto_write_trace(struct perfetto *f, struct piecefile *file)
 {
 	struct recording_facts facts = { 0 };
 	int err = packets__init(&f->packets, file);
@@ -379,7 +380,7 @@ static int write_trace(struct perfetto *f, struct piecefile *file)
 	if (!err) {
 		packets__begin(&f->packets, f->tracks.first_ns, facts.period_ns);
 		packets__stacks(&f->packets, f->tracks.frames);
-		describe_all(f);
+		perfetto_describe_all(f);
 		err = trace_rows__each(&f->tracks.request.db, "sql/trace/events.sql",
 				       perfetto_take_row, f);
 	}
@@ -394,7 +395,7 @@ static int write_trace(struct perfetto *f, struct piecefile *file)
 static int perfetto_write_file(struct perfetto *f, struct outfile *out, const char *output)
 {
 	struct piecefile *file = piecefile__open(out->tmp, piecefile__is_gz(output));
-	int err = file ? write_trace(f, file) : -errno;
+	int err = file ? perfetto_write_trace(f, file) : -errno;
 	int closed = file ? piecefile__close(file) : 0;
 
 	err = err ? err : closed;

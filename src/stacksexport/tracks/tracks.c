@@ -10,17 +10,17 @@
 #include "stacksexport/duck/share.h"
 #include "stacksexport/duck/sources.h"
 
-static bool frames_have(const void *frames, uint64_t key)
+static bool tracks_frames_have(const void *frames, uint64_t key)
 {
 	return builder__is_kept(frames, key);
 }
 
-static void frames_add(const struct named_frame *frame, void *frames)
+static void tracks_frames_add(const struct named_frame *frame, void *frames)
 {
 	builder__frame(frames, frame);
 }
 
-static void frames_keep(void *frames, uint64_t key)
+static void tracks_frames_keep(void *frames, uint64_t key)
 {
 	builder__keep(frames, key);
 }
@@ -31,7 +31,7 @@ static void tracks_take_kind(const char *s, size_t sz, void *happened)
 }
 
 /* Returns false if the query names kinds of events and none of them happened. */
-static bool may_have_rows(const char *path, uint64_t happened)
+static bool tracks_may_have_rows(const char *path, uint64_t happened)
 {
 	char *text = share__read(path);
 	uint64_t reads = text ? sources__read_by(text) : 0;
@@ -42,7 +42,8 @@ static bool may_have_rows(const char *path, uint64_t happened)
 
 static int tracks_run(struct tracks *t, const char *const *paths)
 {
-	const struct stack_sink sink = { frames_have, frames_add, frames_keep, t->frames };
+	const struct stack_sink sink = { tracks_frames_have, tracks_frames_add, tracks_frames_keep,
+					 t->frames };
 	uint64_t happened = 0;
 	int status = STATUS_OK;
 
@@ -51,7 +52,7 @@ static int tracks_run(struct tracks *t, const char *const *paths)
 	for (; *paths && status == STATUS_OK; paths++) {
 		struct tracequery *q = &t->queries[t->query_cnt];
 
-		if (!may_have_rows(*paths, happened))
+		if (!tracks_may_have_rows(*paths, happened))
 			continue;
 		assert(t->query_cnt < TRACKS_QUERY_MAX);
 		*q = (struct tracequery){ .path = *paths, .shipped = true };

@@ -8,7 +8,7 @@
 #define FALSE_PART 0.05 /* share of chance among the differences that are called significant */
 
 /* splitmix64: the same numbers in every run. */
-static uint64_t draw_next(uint64_t *state)
+static uint64_t bootstrap_draw_next(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;
 
@@ -17,10 +17,10 @@ static uint64_t draw_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-static void draw_slices(uint16_t *counts, size_t cnt, uint64_t *state)
+static void bootstrap_draw_slices(uint16_t *counts, size_t cnt, uint64_t *state)
 {
 	for (size_t i = 0; i < cnt; i++)
-		counts[draw_next(state) % cnt]++;
+		counts[bootstrap_draw_next(state) % cnt]++;
 }
 
 int bootstrap__init(struct bootstrap *b, size_t a_cnt, size_t b_cnt)
@@ -33,8 +33,8 @@ int bootstrap__init(struct bootstrap *b, size_t a_cnt, size_t b_cnt)
 	for (size_t i = 0; b->counts && i < BOOTSTRAP_DRAWS; i++) {
 		uint16_t *counts = b->counts + i * (a_cnt + b_cnt);
 
-		draw_slices(counts, a_cnt, &state);
-		draw_slices(counts + a_cnt, b_cnt, &state);
+		bootstrap_draw_slices(counts, a_cnt, &state);
+		bootstrap_draw_slices(counts + a_cnt, b_cnt, &state);
 	}
 	return b->counts ? 0 : -ENOMEM;
 }
@@ -45,7 +45,7 @@ void bootstrap__free(struct bootstrap *b)
 	b->counts = NULL;
 }
 
-static double draw_sum(const int64_t *values, const uint16_t *counts, size_t cnt)
+static double bootstrap_draw_sum(const int64_t *values, const uint16_t *counts, size_t cnt)
 {
 	double sum = 0;
 
@@ -54,7 +54,7 @@ static double draw_sum(const int64_t *values, const uint16_t *counts, size_t cnt
 	return sum;
 }
 
-static int compare_doubles(const void *a, const void *b)
+static int bootstrap_compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -82,11 +82,11 @@ struct bootstrap_result bootstrap__compare(struct bootstrap *b, const struct boo
 	for (size_t i = 0; i < BOOTSTRAP_DRAWS; i++) {
 		const uint16_t *counts = b->counts + i * (b->a_cnt + b->b_cnt);
 
-		b->samples[i] = s->scale * draw_sum(s->b, counts + b->a_cnt, b->b_cnt) -
-				draw_sum(s->a, counts, b->a_cnt);
+		b->samples[i] = s->scale * bootstrap_draw_sum(s->b, counts + b->a_cnt, b->b_cnt) -
+				bootstrap_draw_sum(s->a, counts, b->a_cnt);
 	}
 	deviation = sqrt(bootstrap_variance(b->samples, &mean));
-	qsort(b->samples, BOOTSTRAP_DRAWS, sizeof(b->samples[0]), compare_doubles);
+	qsort(b->samples, BOOTSTRAP_DRAWS, sizeof(b->samples[0]), bootstrap_compare_doubles);
 	return (struct bootstrap_result){
 		.p = deviation > 0 ? erfc(fabs(mean) / deviation / M_SQRT2)
 		     : mean != 0   ? 0
@@ -104,7 +104,7 @@ int bootstrap__choose(const struct bootstrap_result *results, size_t cnt, bool *
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		sorted[i] = results[i].p;
-	qsort(sorted, cnt, sizeof(*sorted), compare_doubles);
+	qsort(sorted, cnt, sizeof(*sorted), bootstrap_compare_doubles);
 	for (size_t i = 0; i < cnt; i++)
 		if (sorted[i] <= FALSE_PART * (double)(i + 1) / (double)cnt)
 			limit = sorted[i];

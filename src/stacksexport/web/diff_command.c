@@ -41,7 +41,7 @@ struct diff_range {
 	bool has[2]; /* an empty text is the end of the recording */
 };
 
-static bool moment_read(const char *s, size_t sz, struct moment *moment)
+static bool diff_moment_read(const char *s, size_t sz, struct moment *moment)
 {
 	char copy[64];
 
@@ -62,8 +62,8 @@ static bool diff_range_parse(const char *text, struct diff_range *range)
 	end = sep + strlen(RANGE_SEP);
 	range->has[0] = sep > text;
 	range->has[1] = *end;
-	return (!range->has[0] || moment_read(text, (size_t)(sep - text), &range->ends[0])) &&
-	       (!range->has[1] || moment_read(end, strlen(end), &range->ends[1]));
+	return (!range->has[0] || diff_moment_read(text, (size_t)(sep - text), &range->ends[0])) &&
+	       (!range->has[1] || diff_moment_read(end, strlen(end), &range->ends[1]));
 }
 
 static int diff_range_check(const struct export_options *o, const char *name, const char *text)
@@ -102,7 +102,7 @@ static int diff_set_range(struct diff_command *d, enum diff_side side, const cha
 	return STATUS_OK;
 }
 
-static int set_params(struct diff_command *d)
+static int diff_set_params(struct diff_command *d)
 {
 	const struct export_options *o = d->options;
 	const struct query_param params[] = {
@@ -125,7 +125,7 @@ static int set_params(struct diff_command *d)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void print_function(const void *command, struct printer *p, size_t row)
+static void diff_print_function(const void *command, struct printer *p, size_t row)
 {
 	const struct diff_command *d = command;
 	const struct stackset *stacks = d->view.model.stacks;
@@ -137,7 +137,7 @@ static void print_function(const void *command, struct printer *p, size_t row)
 	printer__cell(p, name.s, name.sz);
 }
 
-static void print_group(const void *command, struct printer *p, size_t row)
+static void diff_print_group(const void *command, struct printer *p, size_t row)
 {
 	const struct diff_command *d = command;
 	size_t sz;
@@ -146,7 +146,8 @@ static void print_group(const void *command, struct printer *p, size_t row)
 	printer__cell(p, name, sz);
 }
 
-static int print_functions(const struct diff_command *d, enum diff_field field, const char *name)
+static int diff_print_functions(const struct diff_command *d, enum diff_field field,
+				const char *name)
 {
 	const struct diff_table table = {
 		.title = field == DIFF_SELF ? "SELF BY FUNCTION" : "TOTAL BY FUNCTION",
@@ -155,7 +156,7 @@ static int print_functions(const struct diff_command *d, enum diff_field field, 
 		.unit = diff_unit__of(d->sides.metric),
 		.series = &d->functions.fields[field],
 		.all = diff_functions__change(&d->functions, DIFF_ALL, 0).a,
-		.print_labels = print_function,
+		.print_labels = diff_print_function,
 		.arg = d,
 	};
 
@@ -163,7 +164,7 @@ static int print_functions(const struct diff_command *d, enum diff_field field, 
 }
 
 /* "CPU BY PROCESS" */
-static int print_groups(const struct diff_command *d)
+static int diff_print_groups(const struct diff_command *d)
 {
 	char title[64];
 	const struct diff_table table = {
@@ -173,7 +174,7 @@ static int print_groups(const struct diff_command *d)
 		.unit = diff_unit__of(d->sides.metric),
 		.series = &d->groups.series,
 		.all = diff_functions__change(&d->functions, DIFF_ALL, 0).a,
-		.print_labels = print_group,
+		.print_labels = diff_print_group,
 		.arg = d,
 	};
 
@@ -183,7 +184,7 @@ static int print_groups(const struct diff_command *d)
 	return diff_table__print(&table, d->options);
 }
 
-static void print_side(const struct diff_command *d, enum diff_side side)
+static void diff_print_side(const struct diff_command *d, enum diff_side side)
 {
 	const struct web_request *r = &d->sides.of[side].request;
 	const struct diff_unit *u = diff_unit__of(d->sides.metric);
@@ -209,18 +210,18 @@ static int diff_print_all(const struct diff_command *d)
 	int err;
 
 	for (int i = 0; i < SIDE_CNT; i++)
-		print_side(d, i);
+		diff_print_side(d, i);
 	printf("In the %s of A, B has %.*f%s%s", by_spans ? "number of spans" : "time", u->decimals,
 	       c.b / u->divisor, *u->name ? " " : "", u->name);
 	if (c.a != 0)
 		printf(", %+.1f %% (95 %% interval %+.1f to %+.1f)", 100 * (c.b - c.a) / fabs(c.a),
 		       100 * c.lo / fabs(c.a), 100 * c.hi / fabs(c.a));
 	puts(". Percentages below are of all of A.");
-	err = d->options->by ? print_groups(d) : 0;
+	err = d->options->by ? diff_print_groups(d) : 0;
 	if (!err)
-		err = print_functions(d, DIFF_SELF, "self");
+		err = diff_print_functions(d, DIFF_SELF, "self");
 	if (!err)
-		err = print_functions(d, DIFF_TOTAL, "total");
+		err = diff_print_functions(d, DIFF_TOTAL, "total");
 	if (!err && fflush(stdout) != 0)
 		err = errno ? -errno : -EIO;
 	if (err)
@@ -245,7 +246,7 @@ static uint64_t diff_kinds_of(const struct metric *m)
 }
 
 /* Warns of lost events, and says that there is nothing to compare. */
-static int check_sides(struct diff_command *d)
+static int diff_check_sides(struct diff_command *d)
 {
 	const struct diff_series *all = &d->functions.fields[DIFF_ALL];
 	bool has_some = d->functions.cnt > 0;
@@ -284,7 +285,7 @@ static int diff_check_limit(const struct diff_command *d)
 	return STATUS_EXCEEDED;
 }
 
-static int compare_functions(struct diff_command *d)
+static int diff_compare_functions(struct diff_command *d)
 {
 	static const struct calltree_options by_function = { 0 };
 	struct model *model = &d->view.model;
@@ -324,7 +325,7 @@ static int diff_read(struct diff_command *d)
 static int diff_show(struct diff_command *d)
 {
 	const char *output = d->options->output;
-	int status = check_sides(d);
+	int status = diff_check_sides(d);
 
 	progress__end();
 	if (status == STATUS_OK && !(output && strcmp(output, "-") == 0) && diff_print_all(d) != 0)
@@ -335,7 +336,7 @@ static int diff_show(struct diff_command *d)
 }
 
 /* Returns STATUS_OK, or STATUS_USAGE after a message. */
-static int check_options(struct diff_command *d)
+static int diff_check_options(struct diff_command *d)
 {
 	const struct export_options *o = d->options;
 	const struct metric *m = metrics;
@@ -366,14 +367,14 @@ static int check_options(struct diff_command *d)
 int diff__run(const struct export_options *o)
 {
 	struct diff_command d = { .options = o };
-	int status = check_options(&d);
+	int status = diff_check_options(&d);
 
 	if (status != STATUS_OK)
 		return status;
 	status = view__open(&d.view, o);
 	if (status == STATUS_OK)
-		status = set_params(&d);
-	if (status == STATUS_OK && (diff_read(&d) != 0 || compare_functions(&d) != 0))
+		status = diff_set_params(&d);
+	if (status == STATUS_OK && (diff_read(&d) != 0 || diff_compare_functions(&d) != 0))
 		status = STATUS_FAILED;
 	if (status == STATUS_OK)
 		status = diff_show(&d);

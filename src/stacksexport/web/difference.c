@@ -51,32 +51,32 @@ static int diff_fill(struct diff *d, const struct metric_shape *shape)
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static double field_a(const struct diff *d, size_t node)
+static double difference_field_a(const struct diff *d, size_t node)
 {
 	return side_series__sum(&d->series, SIDE_A, node);
 }
 
-static double field_b(const struct diff *d, size_t node)
+static double difference_field_b(const struct diff *d, size_t node)
 {
 	return side_series__sum(&d->series, SIDE_B, node);
 }
 
-static double field_p(const struct diff *d, size_t node)
+static double difference_field_p(const struct diff *d, size_t node)
 {
 	return d->comparison.results[node].p;
 }
 
-static double field_lo(const struct diff *d, size_t node)
+static double difference_field_lo(const struct diff *d, size_t node)
 {
 	return d->comparison.results[node].lo;
 }
 
-static double field_hi(const struct diff *d, size_t node)
+static double difference_field_hi(const struct diff *d, size_t node)
 {
 	return d->comparison.results[node].hi;
 }
 
-static double field_significant(const struct diff *d, size_t node)
+static double difference_field_significant(const struct diff *d, size_t node)
 {
 	return d->comparison.significant[node];
 }
@@ -85,8 +85,9 @@ static const struct {
 	const char *name;
 	double (*of)(const struct diff *, size_t node);
 } diff_fields[] = {
-	{ "a", field_a },   { "b", field_b },	{ "p", field_p },
-	{ "lo", field_lo }, { "hi", field_hi }, { "significant", field_significant },
+	{ "a", difference_field_a },   { "b", difference_field_b },
+	{ "p", difference_field_p },   { "lo", difference_field_lo },
+	{ "hi", difference_field_hi }, { "significant", difference_field_significant },
 };
 
 /* Fields of the nodes of the flame graph. */
@@ -109,9 +110,9 @@ static int difference_show(struct diff *d, const struct metric_shape *shape, str
 	d->flame.more_arg = d;
 	flame__show_head(d->sides.metric, d->flame.total[TRIE_ROOT], out);
 	json_out__key(out, "a_total");
-	json_out__double(out, field_a(d, 0));
+	json_out__double(out, difference_field_a(d, 0));
 	json_out__key(out, "b_total");
-	json_out__double(out, field_b(d, 0));
+	json_out__double(out, difference_field_b(d, 0));
 	return flame__show(&d->flame, shape, out);
 }
 

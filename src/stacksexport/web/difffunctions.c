@@ -15,16 +15,16 @@ static uint64_t difffunctions_magnitude(int64_t value)
 }
 
 /* A function that frees what others allocate has a small total and a large self value. */
-static uint64_t weight_of(const struct function_sums *f)
+static uint64_t difffunctions_weight_of(const struct function_sums *f)
 {
 	uint64_t self = difffunctions_magnitude(f->self), total = difffunctions_magnitude(f->total);
 
 	return self > total ? self : total;
 }
 
-static int compare_weights(const void *a, const void *b)
+static int difffunctions_compare_weights(const void *a, const void *b)
 {
-	uint64_t x = weight_of(a), y = weight_of(b);
+	uint64_t x = difffunctions_weight_of(a), y = difffunctions_weight_of(b);
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
@@ -39,9 +39,10 @@ static int functions_keep(struct diff_functions *d, struct function_table *t)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->cnt; i++)
 		d->place[i] = KEYMAP_NONE;
-	qsort(t->rows, t->cnt, sizeof(*t->rows), compare_weights);
+	qsort(t->rows, t->cnt, sizeof(*t->rows), difffunctions_compare_weights);
 	for (size_t i = 0; i < t->cnt && d->cnt < KEPT_MAX; i++) {
-		if (!weight_of(&t->rows[i]) || weight_of(&t->rows[i]) < least)
+		if (!difffunctions_weight_of(&t->rows[i]) ||
+		    difffunctions_weight_of(&t->rows[i]) < least)
 			break;
 		d->place[t->rows[i].function] = (uint32_t)d->cnt;
 		d->functions[d->cnt++] = t->rows[i].function;

@@ -13,7 +13,7 @@ static const char *difflimit_skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
-static const char *skip_field(const char *s, enum diff_field *field)
+static const char *difflimit_skip_field(const char *s, enum diff_field *field)
 {
 	for (int i = 0; i < DIFF_FIELD_CNT; i++) {
 		size_t sz = strlen(field_names[i]);
@@ -27,7 +27,7 @@ static const char *skip_field(const char *s, enum diff_field *field)
 
 int diff_limit__parse(const char *text, struct diff_limit *limit)
 {
-	const char *s = skip_field(difflimit_skip_blanks(text), &limit->field);
+	const char *s = difflimit_skip_field(difflimit_skip_blanks(text), &limit->field);
 	char *end;
 
 	if (!s || *s != '>')

@@ -62,7 +62,7 @@ static void diffprofile_add_frames(struct diff_profile *p, const struct cells *i
 }
 
 /* Adds what the stack belongs to, as its root. */
-static void add_root(struct diff_profile *p, const struct cells *labels, idx_t row)
+static void diffprofile_add_root(struct diff_profile *p, const struct cells *labels, idx_t row)
 {
 	static const char module[] = "[label]";
 	struct named_frame f = { .module = { module, sizeof(module) - 1 } };
@@ -92,7 +92,7 @@ static void diffprofile_add_row(struct diff_profile *p, duckdb_data_chunk chunk,
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_USTACK));
 	diffprofile_add_frames(p, &c, row);
 	c = cells__on(duckdb_data_chunk_get_vector(chunk, COLUMN_LABEL));
-	add_root(p, &c, row);
+	diffprofile_add_root(p, &c, row);
 	builder__sample(p->builder, values);
 }
 
@@ -108,7 +108,7 @@ static void diffprofile_add_rows(struct diff_profile *p, duckdb_result *result)
 }
 
 /* Must not hold the model's lock. */
-static int add_side(struct diff_profile *p, struct sides *s, enum diff_side side)
+static int diffprofile_add_side(struct diff_profile *p, struct sides *s, enum diff_side side)
 {
 	struct web_request *r = &s->of[side].request;
 	struct metric_rows rows = { 0 };
@@ -170,7 +170,7 @@ int diff_profile__write(struct sides *s, const char *path)
 		err = -ENOMEM;
 	}
 	for (int side = 0; side < SIDE_CNT && !err; side++)
-		err = add_side(&p, s, side);
+		err = diffprofile_add_side(&p, s, side);
 	if (!err)
 		err = diffprofile_write_file(p.builder, path);
 	builder__free(p.builder);

@@ -32,17 +32,17 @@ static double difftable_by_change(const struct diff_change *c)
 	return fabs(c->b - c->a);
 }
 
-static double by_a(const struct diff_change *c)
+static double difftable_by_a(const struct diff_change *c)
 {
 	return c->a;
 }
 
-static double by_b(const struct diff_change *c)
+static double difftable_by_b(const struct diff_change *c)
 {
 	return c->b;
 }
 
-static double by_p(const struct diff_change *c)
+static double difftable_by_p(const struct diff_change *c)
 {
 	return -c->p;
 }
@@ -51,9 +51,10 @@ static double by_p(const struct diff_change *c)
 static const struct diff_order {
 	const char *name;
 	double (*of)(const struct diff_change *);
-} diff_orders[] = {
-	{ "change", difftable_by_change }, { "a", by_a }, { "b", by_b }, { "p", by_p }
-};
+} diff_orders[] = { { "change", difftable_by_change },
+		    { "a", difftable_by_a },
+		    { "b", difftable_by_b },
+		    { "p", difftable_by_p } };
 
 static const struct diff_order *difftable_order_find(const char *name)
 {
@@ -113,7 +114,7 @@ static struct diff_row *difftable_choose_rows(const struct diff_table *t,
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
-static void print_heading(struct printer *p, const struct diff_table *t)
+static void difftable_print_heading(struct printer *p, const struct diff_table *t)
 {
 	const char *space = *t->field ? " " : "", *unit = t->unit->name;
 
@@ -129,7 +130,7 @@ static void print_heading(struct printer *p, const struct diff_table *t)
 }
 
 /* A percentage of all of A, which may be nothing. */
-static void print_percent(struct printer *p, double value, double all)
+static void difftable_print_percent(struct printer *p, double value, double all)
 {
 	if (all != 0)
 		printer__cellf(p, "%+.2f", 100 * value / fabs(all));
@@ -146,9 +147,9 @@ static void difftable_print_row(struct printer *p, const struct diff_table *t,
 	printer__cellf(p, "%.*f", u->decimals, c->a / u->divisor);
 	printer__cellf(p, "%.*f", u->decimals, c->b / u->divisor);
 	printer__cellf(p, "%+.*f", u->decimals, (c->b - c->a) / u->divisor);
-	print_percent(p, c->b - c->a, t->all);
-	print_percent(p, c->lo, t->all);
-	print_percent(p, c->hi, t->all);
+	difftable_print_percent(p, c->b - c->a, t->all);
+	difftable_print_percent(p, c->lo, t->all);
+	difftable_print_percent(p, c->hi, t->all);
 	printer__cellf(p, c->p < 0.001 ? "<0.001" : "%.3f", c->p);
 	t->print_labels(t->arg, p, row->index);
 }
@@ -163,7 +164,7 @@ static int difftable_print_rows(const struct diff_table *t, const struct export_
 	int err = p ? 0 : -ENOMEM;
 
 	if (p) {
-		print_heading(p, t);
+		difftable_print_heading(p, t);
 		for (size_t i = 0; i < cnt && i < max; i++)
 			difftable_print_row(p, t, &rows[i]);
 		err = printer__print(p, stdout, terminal__width(STDOUT_FILENO));

@@ -21,7 +21,7 @@
 extern char **environ;
 
 /* Makes stdin and stderr /dev/null, and stdout the pipe. */
-static int spawn_objdump(char *const argv[], int output, pid_t *pid)
+static int disassembly_spawn_objdump(char *const argv[], int output, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int err = posix_spawn_file_actions_init(&actions);
@@ -40,7 +40,7 @@ static int spawn_objdump(char *const argv[], int output, pid_t *pid)
 }
 
 /* Reads until the end, the time limit or the size limit. */
-static int read_output(int fd, struct buf *out)
+static int disassembly_read_output(int fd, struct buf *out)
 {
 	uint64_t until = monotonic__ns() + LIMIT_NS, now;
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -57,17 +57,17 @@ static int read_output(int fd, struct buf *out)
 	return buf__err(out) ? -ENOMEM : sz < 0 ? -errno : sz > 0 ? -E2BIG : 0;
 }
 
-static int run_objdump(char *const argv[], struct buf *out)
+static int disassembly_run_objdump(char *const argv[], struct buf *out)
 {
 	int fds[2], err, status;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return -errno;
-	err = spawn_objdump(argv, fds[1], &pid);
+	err = disassembly_spawn_objdump(argv, fds[1], &pid);
 	close(fds[1]);
 	if (!err) {
-		err = read_output(fds[0], out);
+		err = disassembly_read_output(fds[0], out);
 		if (err)
 			kill(pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -91,7 +91,7 @@ int disassembly__read(const struct disassembly_range *r, struct buf *out)
 
 	snprintf(start, sizeof(start), "--start-address=0x%" PRIx64, r->start);
 	snprintf(end, sizeof(end), "--stop-address=0x%" PRIx64, r->end);
-	return run_objdump(argv, out);
+	return disassembly_run_objdump(argv, out);
 }
 
 static bool instruction_parse(struct instruction *i, const char *line, size_t sz)

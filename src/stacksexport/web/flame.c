@@ -19,7 +19,7 @@ static uint64_t flame_size_of(int64_t value)
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-static int compare_sizes(const void *a, const void *b)
+static int flame_compare_sizes(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -28,7 +28,7 @@ static int compare_sizes(const void *a, const void *b)
 
 /* Returns the size of the smallest of the `limit` largest nodes, at least `least`. Sets *err to
  * -ENOMEM. */
-static uint64_t least_of_limit(const struct flame *f, uint64_t least, size_t limit, int *err)
+static uint64_t flame_least_of_limit(const struct flame *f, uint64_t least, size_t limit, int *err)
 {
 	uint32_t cnt = trie__cnt(f->trie), found = 0;
 	uint64_t *sizes = calloc(cnt, sizeof(*sizes));
@@ -41,7 +41,7 @@ static uint64_t least_of_limit(const struct flame *f, uint64_t least, size_t lim
 		if (flame_size_of(f->total[i]) >= least)
 			sizes[found++] = flame_size_of(f->total[i]);
 	if (found > limit) {
-		qsort(sizes, found, sizeof(*sizes), compare_sizes);
+		qsort(sizes, found, sizeof(*sizes), flame_compare_sizes);
 		least = sizes[limit] + 1;
 	}
 	free(sizes);
@@ -94,7 +94,7 @@ int flame__init(struct flame *f, const struct trie *trie, struct tree_weights *s
 		return -ENOMEM;
 	trie__sum(trie, f->self, f->total);
 	least = flame_size_of(f->total[TRIE_ROOT]) / PART_MIN;
-	least = least_of_limit(f, least ? least : 1, limit, &err);
+	least = flame_least_of_limit(f, least ? least : 1, limit, &err);
 	flame_choose(f, least);
 	return err;
 }
@@ -115,15 +115,15 @@ struct flame_texts {
 	struct keymap keys; /* IDs of the stackset's strings */
 };
 
-static int64_t texts_number(struct flame_texts *t, uint32_t id)
+static int64_t flame_texts_number(struct flame_texts *t, uint32_t id)
 {
 	bool is_new;
 
 	return keymap__add(&t->keys, id, 0, &is_new);
 }
 
-static void texts_show(const struct flame_texts *t, const struct stackset *s, const char *key,
-		       struct buf *out)
+static void flame_texts_show(const struct flame_texts *t, const struct stackset *s, const char *key,
+			     struct buf *out)
 {
 	json_out__key(out, key);
 	json_out__open(out, '[');
@@ -153,26 +153,26 @@ static const struct function *flame_function_at(const struct flame_showing *s, u
 
 static int64_t flame_field_name(struct flame_showing *s, uint32_t node)
 {
-	return texts_number(&s->names, flame_function_at(s, node)->name);
+	return flame_texts_number(&s->names, flame_function_at(s, node)->name);
 }
 
-static int64_t field_module(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_module(struct flame_showing *s, uint32_t node)
 {
-	return texts_number(&s->modules, flame_function_at(s, node)->module);
+	return flame_texts_number(&s->modules, flame_function_at(s, node)->module);
 }
 
-static int64_t field_parent(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_parent(struct flame_showing *s, uint32_t node)
 {
 	return node == TRIE_ROOT ? -1
 				 : (int64_t)s->flame->place[trie__parent(s->flame->trie, node)];
 }
 
-static int64_t field_self(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_self(struct flame_showing *s, uint32_t node)
 {
 	return s->flame->self[node];
 }
 
-static int64_t field_total(struct flame_showing *s, uint32_t node)
+static int64_t flame_field_total(struct flame_showing *s, uint32_t node)
 {
 	return s->flame->total[node];
 }
@@ -194,12 +194,13 @@ static const struct {
 	const char *name;
 	int64_t (*of)(struct flame_showing *, uint32_t node);
 } fields[] = {
-	{ "name", flame_field_name },	{ "module", field_module }, { "parent", field_parent },
-	{ "self", field_self },		{ "total", field_total },   { "kind", flame_field_kind },
+	{ "name", flame_field_name },	  { "module", flame_field_module },
+	{ "parent", flame_field_parent }, { "self", flame_field_self },
+	{ "total", flame_field_total },	  { "kind", flame_field_kind },
 	{ "state", flame_field_state },
 };
 
-static void show_nodes(struct flame_showing *s, struct buf *out)
+static void flame_show_nodes(struct flame_showing *s, struct buf *out)
 {
 	json_out__key(out, "nodes");
 	json_out__open(out, '{');
@@ -228,9 +229,9 @@ int flame__show(const struct flame *f, const struct metric_shape *shape, struct 
 	for (int i = 0; i < STATE_CNT && shape->metric->states; i++)
 		states[i] = weight_state__function(shape->model, i);
 	s.states = shape->metric->states ? states : NULL;
-	show_nodes(&s, out);
-	texts_show(&s.names, stacks, "names", out);
-	texts_show(&s.modules, stacks, "modules", out);
+	flame_show_nodes(&s, out);
+	flame_texts_show(&s.names, stacks, "names", out);
+	flame_texts_show(&s.modules, stacks, "modules", out);
 	json_out__key(out, "dropped");
 	json_out__open(out, '{');
 	json_out__key_int(out, "nodes", f->dropped_cnt);
@@ -256,7 +257,7 @@ static const struct {
 	      { "library", HIDE_LIBRARY },
 	      { "idle", HIDE_IDLE } };
 
-static int read_merge(const char *text, enum tree_merge *merge, struct answer *a)
+static int flame_read_merge(const char *text, enum tree_merge *merge, struct answer *a)
 {
 	for (size_t i = 0; i < sizeof(merges) / sizeof(*merges); i++)
 		if (strcmp(text, merges[i].name) == 0) {
@@ -267,7 +268,7 @@ static int read_merge(const char *text, enum tree_merge *merge, struct answer *a
 }
 
 /* "kernel,library" */
-static int read_hide(const char *text, unsigned *hide, struct answer *a)
+static int flame_read_hide(const char *text, unsigned *hide, struct answer *a)
 {
 	while (*text) {
 		size_t sz = strcspn(text, ","), i = 0, cnt = sizeof(hides) / sizeof(*hides);
@@ -287,9 +288,9 @@ int flame__options(const struct web_request *r, struct calltree_options *o, stru
 {
 	const char *merge = query_params__find(&r->params, "merge");
 	const char *hide = query_params__find(&r->params, "hide");
-	int err = merge ? read_merge(merge, &o->merge, a) : 0;
+	int err = merge ? flame_read_merge(merge, &o->merge, a) : 0;
 
-	return err || !hide ? err : read_hide(hide, &o->hide, a);
+	return err || !hide ? err : flame_read_hide(hide, &o->hide, a);
 }
 
 int flame__limit(const struct web_request *r, size_t *limit, struct answer *a)

@@ -17,7 +17,7 @@ static int functiontable_compare(int64_t a, int64_t b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-static int compare_self(const void *a, const void *b)
+static int functiontable_compare_self(const void *a, const void *b)
 {
 	const struct function_sums *x = a, *y = b;
 
@@ -25,7 +25,7 @@ static int compare_self(const void *a, const void *b)
 				  : functiontable_compare(x->total, y->total);
 }
 
-static int compare_total(const void *a, const void *b)
+static int functiontable_compare_total(const void *a, const void *b)
 {
 	const struct function_sums *x = a, *y = b;
 
@@ -108,7 +108,7 @@ static int functions_show(struct model *model, const struct functions_request *f
 		err = function_table__make(&table, &shape, &sums);
 	if (!err) {
 		qsort(table.rows, table.cnt, sizeof(*table.rows),
-		      f->by_total ? compare_total : compare_self);
+		      f->by_total ? functiontable_compare_total : functiontable_compare_self);
 		functiontable_show(&table, model->stacks, (size_t)f->limit, out);
 	}
 	function_table__free(&table);

@@ -13,7 +13,7 @@
 #define LOOK_NS	   1000000000ull /* time between two checks of the folder */
 #define REST_TIMES 4		 /* reading takes at most a fifth of the time */
 
-static int is_events_file(const struct dirent *entry)
+static int live_is_events_file(const struct dirent *entry)
 {
 	size_t sz = strlen(entry->d_name), suffix = strlen(".parquet");
 
@@ -21,10 +21,10 @@ static int is_events_file(const struct dirent *entry)
 	       strcmp(entry->d_name + sz - suffix, ".parquet") == 0;
 }
 
-static size_t count_batches(const char *folder)
+static size_t live_count_batches(const char *folder)
 {
 	struct dirent **entries;
-	int cnt = scandir(folder, &entries, is_events_file, NULL);
+	int cnt = scandir(folder, &entries, live_is_events_file, NULL);
 
 	for (int i = 0; i < cnt; i++)
 		free(entries[i]);
@@ -35,7 +35,7 @@ static size_t count_batches(const char *folder)
 
 /* Returns the batches that `known` does not have; borrowed from `all`, which is sorted like
  * `known`. */
-static struct recfiles new_batches(const struct recfiles *all, const struct recfiles *known)
+static struct recfiles live_new_batches(const struct recfiles *all, const struct recfiles *known)
 {
 	struct recfiles fresh = { .label = all->label };
 
@@ -61,7 +61,7 @@ static int live_take(struct source *s)
 	kept[s->list_cnt++] = all;
 	err = recfiles__find(all, &folder, 1);
 	if (!err) {
-		struct recfiles fresh = new_batches(all, s->shown);
+		struct recfiles fresh = live_new_batches(all, s->shown);
 
 		err = reading__again(s, &fresh, all);
 	}
@@ -79,7 +79,7 @@ void live__follow(struct source *s)
 		uint64_t begin_ns = monotonic__ns();
 
 		written = recfiles__is_written(folder); /* the last batch is there by then */
-		if (count_batches(folder) > s->shown->cnt)
+		if (live_count_batches(folder) > s->shown->cnt)
 			err = live_take(s);
 		rest_ns = REST_TIMES * (monotonic__ns() - begin_ns);
 		rest_ns = rest_ns < LOOK_NS ? LOOK_NS : rest_ns;

@@ -63,7 +63,8 @@ static int placecosts_add_stack(struct place_costs *c, const struct stackset *s,
 	return 0;
 }
 
-static int add_leaf(struct place_costs *c, const struct stackset *s, uint64_t id, int64_t value)
+static int placecosts_add_leaf(struct place_costs *c, const struct stackset *s, uint64_t id,
+			       int64_t value)
 {
 	size_t cnt;
 	const uint32_t *frames = stackset__find(s, id, &cnt);
@@ -100,7 +101,7 @@ static int placecosts_add_row(struct place_costs *c, const struct stackset *s,
 	err = placecosts_add_stack(c, s, ustack, value);
 	if (!err)
 		err = placecosts_add_stack(c, s, kstack, value);
-	return err ? err : add_leaf(c, s, kstack ? kstack : ustack, value);
+	return err ? err : placecosts_add_leaf(c, s, kstack ? kstack : ustack, value);
 }
 
 static int placecosts_add_rows(struct place_costs *c, const struct stackset *s,

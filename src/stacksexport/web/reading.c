@@ -83,7 +83,7 @@ static int reading_read_facts(struct source *s)
 	return err;
 }
 
-static int read_totals(struct source *s)
+static int reading_read_totals(struct source *s)
 {
 	int err = reading_load(s, "sql/view/load_totals.sql");
 
@@ -94,12 +94,12 @@ static int read_totals(struct source *s)
 	return err ? err : reading_read_facts(s);
 }
 
-static int read_samples(struct source *s)
+static int reading_read_samples(struct source *s)
 {
 	return reading_load(s, "sql/view/load_samples.sql");
 }
 
-static int read_waits(struct source *s)
+static int reading_read_waits(struct source *s)
 {
 	return reading_load(s, "sql/view/load_waits.sql");
 }
@@ -114,7 +114,7 @@ static void reading_take_frame(const struct named_frame *frame, void *stacks)
 	stackset__frame(stacks, frame);
 }
 
-static void take_stacks(struct model *m, duckdb_data_chunk chunk)
+static void reading_take_stacks(struct model *m, duckdb_data_chunk chunk)
 {
 	struct cells ids = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	struct frames frames = frames__on(duckdb_data_chunk_get_vector(chunk, 1));
@@ -128,7 +128,8 @@ static void take_stacks(struct model *m, duckdb_data_chunk chunk)
 }
 
 /* Streams the rows instead of storing them, because frames are long. */
-static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statement prepared)
+static int reading_stream_stacks(struct source *s, struct db *db,
+				 duckdb_prepared_statement prepared)
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
@@ -138,7 +139,7 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 	if (duckdb_execute_prepared_streaming(prepared, &result) != DuckDBSuccess)
 		err = -EINVAL;
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		take_stacks(s->model, chunk);
+		reading_take_stacks(s->model, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	words = duckdb_result_error(&result);
@@ -152,7 +153,7 @@ static int stream_stacks(struct source *s, struct db *db, duckdb_prepared_statem
 	return err;
 }
 
-static int read_stacks_of(struct source *s, struct db *db, bool in_background)
+static int reading_read_stacks_of(struct source *s, struct db *db, bool in_background)
 {
 	struct running_task task = { .what = "stacks",
 				     .connection = db->connection,
@@ -163,7 +164,7 @@ static int read_stacks_of(struct source *s, struct db *db, bool in_background)
 
 	running__begin(s->running, &task);
 	if (!err)
-		err = stream_stacks(s, db, prepared);
+		err = reading_stream_stacks(s, db, prepared);
 	running__end(s->running, &task);
 	duckdb_destroy_prepare(&prepared);
 	free(sql);
@@ -176,7 +177,7 @@ static int reading_read_stacks(struct source *s)
 	int err = source__connect(s, &db);
 
 	if (!err)
-		err = read_stacks_of(s, &db, false);
+		err = reading_read_stacks_of(s, &db, false);
 	if (err)
 		reading_failed(s, 1u << PART_STACKS, NULL);
 	duckdb_disconnect(&db.connection);
@@ -189,9 +190,9 @@ static const struct {
 	enum source_part part;
 	int (*read)(struct source *);
 } parts[] = {
-	{ PART_TOTALS, read_totals },
-	{ PART_SAMPLES, read_samples },
-	{ PART_WAITS, read_waits },
+	{ PART_TOTALS, reading_read_totals },
+	{ PART_SAMPLES, reading_read_samples },
+	{ PART_WAITS, reading_read_waits },
 	{ PART_MEMORY, reading_read_memory },
 };
 
@@ -253,7 +254,7 @@ static int reading_again_read(struct source *s, const struct recfiles *fresh,
 	if (!err)
 		err = db__set_files(&db, fresh);
 	if (!err)
-		err = read_stacks_of(s, &db, true);
+		err = reading_read_stacks_of(s, &db, true);
 	if (!err)
 		err = db__set_files(&db, all);
 	task.connection = db.connection;

@@ -21,7 +21,7 @@ static const struct {
 	{ "spans", "sql/view/spans.sql" },
 };
 
-static void show_metric(const struct metric *m, struct buf *out)
+static void recordingfacts_show_metric(const struct metric *m, struct buf *out)
 {
 	json_out__open(out, '{');
 	json_out__key_text(out, "id", m->id);
@@ -31,14 +31,14 @@ static void show_metric(const struct metric *m, struct buf *out)
 }
 
 /* Returns true if the recording has one of the metric's kinds. */
-static bool is_filled(const struct metric *m, const char *kind, size_t sz)
+static bool recordingfacts_is_filled(const struct metric *m, const char *kind, size_t sz)
 {
 	const char *at = memmem(m->kinds, strlen(m->kinds), kind, sz);
 
 	return at && at > m->kinds && at[-1] == '|' && at[sz] == '|';
 }
 
-static unsigned filled_by(duckdb_data_chunk chunk)
+static unsigned recordingfacts_filled_by(duckdb_data_chunk chunk)
 {
 	struct cells kind = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	unsigned filled = 0;
@@ -48,12 +48,12 @@ static unsigned filled_by(duckdb_data_chunk chunk)
 		const char *s = cells__str(&kind, row, &sz);
 
 		for (unsigned i = 0; s && metrics[i].id; i++)
-			filled |= (unsigned)is_filled(&metrics[i], s, sz) << i;
+			filled |= (unsigned)recordingfacts_is_filled(&metrics[i], s, sz) << i;
 	}
 	return filled;
 }
 
-static int show_metrics(struct web_request *r, struct answer *a)
+static int recordingfacts_show_metrics(struct web_request *r, struct answer *a)
 {
 	duckdb_data_chunk chunk;
 	duckdb_result result;
@@ -61,7 +61,7 @@ static int show_metrics(struct web_request *r, struct answer *a)
 	int err = view__query(r, "sql/view/filled.sql", &result, a);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		filled |= filled_by(chunk);
+		filled |= recordingfacts_filled_by(chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);
@@ -69,13 +69,13 @@ static int show_metrics(struct web_request *r, struct answer *a)
 	json_out__open(&a->json, '[');
 	for (unsigned i = 0; metrics[i].id; i++)
 		if (filled & 1u << i)
-			show_metric(&metrics[i], &a->json);
+			recordingfacts_show_metric(&metrics[i], &a->json);
 	json_out__close(&a->json, ']');
 	return err;
 }
 
 /* Appends the host names: "db-17, db-18". */
-static int show_host(struct web_request *r, struct answer *a)
+static int recordingfacts_show_host(struct web_request *r, struct answer *a)
 {
 	duckdb_data_chunk chunk = NULL;
 	duckdb_result result;
@@ -113,7 +113,7 @@ static void recordingfacts_show_head(struct source *s, struct buf *out)
 }
 
 /* The stacks that have been read so far. */
-static void show_stacks(struct model *m, struct buf *out)
+static void recordingfacts_show_stacks(struct model *m, struct buf *out)
 {
 	pthread_mutex_lock(&m->lock);
 	json_out__key_int(out, "stacks", (int64_t)stackset__cnt(m->stacks));
@@ -128,14 +128,14 @@ int recording__answer(struct web_request *r, struct answer *a)
 	recordingfacts_show_head(r->source, &a->json);
 	json_out__key(&a->json, "other");
 	json_out__bool(&a->json, r->view->source_cnt > 1);
-	err = show_host(r, a);
+	err = recordingfacts_show_host(r, a);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++) {
 		json_out__key(&a->json, tables[i].key);
 		err = view__rows(r, tables[i].path, a);
 	}
 	if (!err)
-		err = show_metrics(r, a);
-	show_stacks(&r->view->model, &a->json);
+		err = recordingfacts_show_metrics(r, a);
+	recordingfacts_show_stacks(&r->view->model, &a->json);
 	json_out__close(&a->json, '}');
 	return err;
 }
@@ -150,7 +150,7 @@ static void recordingfacts_show_hex(struct buf *out, const char *key, uint64_t v
 	json_out__key_text(out, key, text);
 }
 
-static void show_frame(const struct stackset *s, uint32_t index, struct buf *out)
+static void recordingfacts_show_frame(const struct stackset *s, uint32_t index, struct buf *out)
 {
 	const struct model_frame *frame = stackset__frame_at(s, index);
 	const struct function *f = stackset__function(s, frame->function);
@@ -171,7 +171,8 @@ static void show_frame(const struct stackset *s, uint32_t index, struct buf *out
 }
 
 /* Appends the stacks. Returns how many there are. */
-static size_t show_frames(struct model *m, const struct stack_ids *ids, struct buf *out)
+static size_t recordingfacts_show_frames(struct model *m, const struct stack_ids *ids,
+					 struct buf *out)
 {
 	size_t all = 0;
 
@@ -181,7 +182,7 @@ static size_t show_frames(struct model *m, const struct stack_ids *ids, struct b
 		const uint32_t *frames = stackset__find(m->stacks, ids->ids[i], &cnt);
 
 		for (size_t k = 0; k < cnt; k++)
-			show_frame(m->stacks, frames[k], out);
+			recordingfacts_show_frame(m->stacks, frames[k], out);
 		all += cnt;
 	}
 	pthread_mutex_unlock(&m->lock);
@@ -204,7 +205,7 @@ int stack__answer(struct web_request *r, struct answer *a)
 	json_out__open(&a->json, '{');
 	json_out__key(&a->json, "frames");
 	json_out__open(&a->json, '[');
-	if (!show_frames(&r->view->model, &ids, &a->json))
+	if (!recordingfacts_show_frames(&r->view->model, &ids, &a->json))
 		err = answer__fail(a, 404, "there is no stack %s", text);
 	json_out__close(&a->json, ']');
 	json_out__close(&a->json, '}');

@@ -241,7 +241,7 @@ static const struct report_request with_stacks[] = {
 };
 
 /* Returns true if the recording has the metric, by the answer of api/recording. */
-static bool has_metric(const struct buf *recording, const char *id)
+static bool report_has_metric(const struct buf *recording, const char *id)
 {
 	char text[64];
 	int sz = snprintf(text, sizeof(text), "{\"id\":\"%s\",\"label\"", id);
@@ -256,7 +256,7 @@ static int report_add_metrics(struct report_page *r)
 
 	report_answer(r, &simple[0], &recording);
 	for (const struct metric *m = metrics; m->id && !err; m++)
-		if (recording.status == 200 && has_metric(&recording.json, m->id))
+		if (recording.status == 200 && report_has_metric(&recording.json, m->id))
 			err = report_add_metric(r, m->id);
 	report_answer_free(&recording);
 	return err;

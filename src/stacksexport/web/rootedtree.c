@@ -31,7 +31,7 @@ static uint64_t rootedtree_size_of(int64_t value)
 
 /* ---- rows and labels ------------------------------------------------------------------------ */
 
-static int compare_labels(const void *a, const void *b)
+static int rootedtree_compare_labels(const void *a, const void *b)
 {
 	const struct metric_value *x = a, *y = b;
 
@@ -58,7 +58,7 @@ static int rootedtree_add_label(struct rooting *r, struct model *m, uint32_t lab
 	return 0;
 }
 
-static int add_labels(struct rooting *r, struct model *m, duckdb_result *result)
+static int rootedtree_add_labels(struct rooting *r, struct model *m, duckdb_result *result)
 {
 	duckdb_data_chunk chunk;
 	int err = 0;
@@ -107,7 +107,7 @@ static int root_add(struct rooting *r, const struct metric_value *v)
 	return err;
 }
 
-static int compare_nodes(const void *a, const void *b)
+static int rootedtree_compare_nodes(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -145,7 +145,7 @@ static int root_finish(struct rooting *r, uint32_t label)
 				: trie__child(&r->out->trie, TRIE_ROOT, r->functions[index]);
 	int err = root == KEYMAP_NONE ? -ENOMEM : 0;
 
-	qsort(r->touched, r->touched_cnt, sizeof(*r->touched), compare_nodes);
+	qsort(r->touched, r->touched_cnt, sizeof(*r->touched), rootedtree_compare_nodes);
 	for (size_t i = 0; i < r->touched_cnt && !err; i++)
 		err = root_place(r, r->touched[i], root);
 	for (size_t i = 0; i < r->touched_cnt; i++) {
@@ -172,7 +172,7 @@ static int rooting_run(struct rooting *r)
 	for (size_t i = 0; i < r->list.cnt; i++)
 		total = trie__add(total, r->list.rows[i].value);
 	r->least = rootedtree_size_of(total) / PART_MIN + 1;
-	qsort(r->list.rows, r->list.cnt, sizeof(*r->list.rows), compare_labels);
+	qsort(r->list.rows, r->list.cnt, sizeof(*r->list.rows), rootedtree_compare_labels);
 	for (size_t i = 0; i < r->list.cnt && !err; i++) {
 		err = root_add(r, &r->list.rows[i]);
 		if (!err &&
@@ -186,7 +186,7 @@ int rooted_tree__build(struct rooted_tree *out, const struct metric_shape *shape
 		       struct metric_rows *rows)
 {
 	struct rooting r = { .out = out, .all = calltree__trie(shape->tree) };
-	int err = add_labels(&r, shape->model, &rows->labels);
+	int err = rootedtree_add_labels(&r, shape->model, &rows->labels);
 
 	if (!err)
 		err = metric__each(shape, rows, metric_list__take, &r.list);

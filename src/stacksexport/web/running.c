@@ -9,24 +9,24 @@
 
 #define WATCH_NS 100000000 /* how late a task may be interrupted */
 
-static void interrupt_if(struct running *r, bool (*wanted)(const struct running_task *))
+static void running_interrupt_if(struct running *r, bool (*wanted)(const struct running_task *))
 {
 	for (const struct running_task *t = r->tasks; t; t = t->next)
 		if (t->connection && wanted(t))
 			duckdb_interrupt(t->connection);
 }
 
-static bool task_is_late(const struct running_task *t)
+static bool running_task_is_late(const struct running_task *t)
 {
 	return t->limit_ns && monotonic__ns() - t->begin_ns > t->limit_ns;
 }
 
-static bool task_can_cancel(const struct running_task *t)
+static bool running_task_can_cancel(const struct running_task *t)
 {
 	return t->can_cancel;
 }
 
-static bool task_is_any(const struct running_task *t)
+static bool running_task_is_any(const struct running_task *t)
 {
 	(void)t;
 	return true;
@@ -48,7 +48,7 @@ static void *running_watch(void *arg)
 			pthread_cond_timedwait(&r->changed, &r->lock, &until);
 		else
 			pthread_cond_wait(&r->changed, &r->lock);
-		interrupt_if(r, task_is_late);
+		running_interrupt_if(r, running_task_is_late);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return NULL;
@@ -111,18 +111,18 @@ bool running__has_request(struct running *r)
 void running__cancel(struct running *r)
 {
 	pthread_mutex_lock(&r->lock);
-	interrupt_if(r, task_can_cancel);
+	running_interrupt_if(r, running_task_can_cancel);
 	pthread_mutex_unlock(&r->lock);
 }
 
 void running__stop(struct running *r)
 {
 	pthread_mutex_lock(&r->lock);
-	interrupt_if(r, task_is_any);
+	running_interrupt_if(r, running_task_is_any);
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void show_fraction(struct buf *out, const struct running_task *t)
+static void running_show_fraction(struct buf *out, const struct running_task *t)
 {
 	double percent = t->connection ? duckdb_query_progress(t->connection).percentage : -1;
 
@@ -140,7 +140,7 @@ void running__show(struct running *r, struct buf *out)
 	for (const struct running_task *t = r->tasks; t; t = t->next) {
 		json_out__open(out, '{');
 		json_out__key_text(out, "what", t->what);
-		show_fraction(out, t);
+		running_show_fraction(out, t);
 		json_out__key_int(out, "ms", (int64_t)((monotonic__ns() - t->begin_ns) / 1000000));
 		json_out__close(out, '}');
 	}

@@ -26,25 +26,25 @@ struct sandwich {
 	struct sandwich_half callers, callees;
 };
 
-static int half_add(struct sandwich_half *h, uint32_t node, int64_t value)
+static int sandwich_half_add(struct sandwich_half *h, uint32_t node, int64_t value)
 {
 	return node == KEYMAP_NONE ? -ENOMEM : tree_weights__add(&h->values, node, value);
 }
 
 /* Adds the callers, from the function up to the root. A function without callers keeps its value
  * itself. */
-static int add_callers(struct sandwich *s, uint32_t node)
+static int sandwich_add_callers(struct sandwich *s, uint32_t node)
 {
 	uint32_t at = trie__child(&s->callers.trie, TRIE_ROOT, s->function);
 	uint32_t caller = node;
 
 	while (at != KEYMAP_NONE && (caller = trie__parent(s->all, caller)) != TRIE_ROOT)
 		at = trie__child(&s->callers.trie, at, trie__function(s->all, caller));
-	return half_add(&s->callers, at, s->total[node]);
+	return sandwich_half_add(&s->callers, at, s->total[node]);
 }
 
 /* Enters a recursive function once, by its outermost call. */
-static int add_node(struct sandwich *s, uint32_t node)
+static int sandwich_add_node(struct sandwich *s, uint32_t node)
 {
 	uint32_t parent = s->below[trie__parent(s->all, node)];
 	uint32_t function = trie__function(s->all, node);
@@ -52,11 +52,11 @@ static int add_node(struct sandwich *s, uint32_t node)
 	s->below[node] = KEYMAP_NONE;
 	if (parent == KEYMAP_NONE && function != s->function)
 		return 0;
-	if (parent == KEYMAP_NONE && s->total[node] && add_callers(s, node) != 0)
+	if (parent == KEYMAP_NONE && s->total[node] && sandwich_add_callers(s, node) != 0)
 		return -ENOMEM;
 	s->below[node] =
 		trie__child(&s->callees.trie, parent == KEYMAP_NONE ? TRIE_ROOT : parent, function);
-	return half_add(&s->callees, s->below[node], s->self[node]);
+	return sandwich_half_add(&s->callees, s->below[node], s->self[node]);
 }
 
 static int sandwich_fill(struct sandwich *s)
@@ -70,11 +70,12 @@ static int sandwich_fill(struct sandwich *s)
 	trie__sum(s->all, s->self, s->total);
 	s->below[TRIE_ROOT] = KEYMAP_NONE;
 	for (uint32_t node = 1; node < trie__cnt(s->all) && !err; node++)
-		err = add_node(s, node);
+		err = sandwich_add_node(s, node);
 	return err;
 }
 
-static int half_show(struct sandwich_half *h, const struct metric_shape *shape, struct buf *out)
+static int sandwich_half_show(struct sandwich_half *h, const struct metric_shape *shape,
+			      struct buf *out)
 {
 	struct flame f = { 0 };
 	int err = tree_weights__fit(&h->values, &h->trie);
@@ -91,7 +92,7 @@ static int half_show(struct sandwich_half *h, const struct metric_shape *shape, 
 	return err;
 }
 
-static void half_free(struct sandwich_half *h)
+static void sandwich_half_free(struct sandwich_half *h)
 {
 	trie__free(&h->trie);
 	tree_weights__free(&h->values);
@@ -103,12 +104,12 @@ static int sandwich_show(struct sandwich *s, const struct metric_shape *shape, s
 
 	json_out__key(out, "callers");
 	if (!err)
-		err = half_show(&s->callers, shape, out);
+		err = sandwich_half_show(&s->callers, shape, out);
 	json_out__key(out, "callees");
 	if (!err)
-		err = half_show(&s->callees, shape, out);
-	half_free(&s->callers);
-	half_free(&s->callees);
+		err = sandwich_half_show(&s->callees, shape, out);
+	sandwich_half_free(&s->callers);
+	sandwich_half_free(&s->callees);
 	free(s->total);
 	free(s->below);
 	return err;

@@ -49,7 +49,7 @@ struct exchange {
 /* ---- what may be asked ---------------------------------------------------------------------- */
 
 /* "127.0.0.1:1234" or "localhost:1234" */
-static bool is_own_host(const struct server *s, const char *host)
+static bool server_is_own_host(const struct server *s, const char *host)
 {
 	char own[64];
 
@@ -67,14 +67,14 @@ static bool server_is_from_here(const struct exchange *e)
 	const char *host = MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Host");
 	const char *origin = MHD_lookup_connection_value(e->connection, MHD_HEADER_KIND, "Origin");
 
-	if (!host || !is_own_host(e->server, host))
+	if (!host || !server_is_own_host(e->server, host))
 		return false;
 	return !origin ||
-	       (strncmp(origin, "http://", 7) == 0 && is_own_host(e->server, origin + 7));
+	       (strncmp(origin, "http://", 7) == 0 && server_is_own_host(e->server, origin + 7));
 }
 
 /* Returns the path below the token, or NULL. Takes the same time for each wrong token. */
-static const char *path_below_token(const struct server *s, const char *url)
+static const char *server_path_below_token(const struct server *s, const char *url)
 {
 	unsigned char difference = 0;
 
@@ -87,8 +87,8 @@ static const char *path_below_token(const struct server *s, const char *url)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-static enum MHD_Result send_response(const struct exchange *e, unsigned status,
-				     struct MHD_Response *response, const char *type)
+static enum MHD_Result server_send_response(const struct exchange *e, unsigned status,
+					    struct MHD_Response *response, const char *type)
 {
 	enum MHD_Result sent;
 
@@ -103,12 +103,12 @@ static enum MHD_Result send_response(const struct exchange *e, unsigned status,
 }
 
 /* Takes the memory of the buffer. */
-static enum MHD_Result send_json(const struct exchange *e, unsigned status, struct buf *json)
+static enum MHD_Result server_send_json(const struct exchange *e, unsigned status, struct buf *json)
 {
 	struct MHD_Response *response =
 		MHD_create_response_from_buffer(json->sz, json->data, MHD_RESPMEM_MUST_FREE);
 
-	return send_response(e, status, response, "application/json");
+	return server_send_response(e, status, response, "application/json");
 }
 
 static enum MHD_Result server_send_error(const struct exchange *e, unsigned status,
@@ -120,7 +120,7 @@ static enum MHD_Result server_send_error(const struct exchange *e, unsigned stat
 	json_out__key(&json, "error");
 	json_out__text(&json, text, sz);
 	json_out__close(&json, '}');
-	return send_json(e, status, &json);
+	return server_send_json(e, status, &json);
 }
 
 static enum MHD_Result server_refuse(const struct exchange *e, unsigned status, const char *text)
@@ -128,17 +128,17 @@ static enum MHD_Result server_refuse(const struct exchange *e, unsigned status, 
 	return server_send_error(e, status, text, strlen(text));
 }
 
-static enum MHD_Result send_asset(const struct exchange *e, const char *path)
+static enum MHD_Result server_send_asset(const struct exchange *e, const char *path)
 {
 	const struct asset *asset = asset__find(*path ? path : "index.html");
 
 	if (!asset)
 		return server_refuse(e, 404, "there is no such page");
-	return send_response(e, 200,
-			     MHD_create_response_from_buffer((size_t)(asset->end - asset->data),
-							     (void *)asset->data,
-							     MHD_RESPMEM_PERSISTENT),
-			     asset__type(asset));
+	return server_send_response(
+		e, 200,
+		MHD_create_response_from_buffer((size_t)(asset->end - asset->data),
+						(void *)asset->data, MHD_RESPMEM_PERSISTENT),
+		asset__type(asset));
 }
 
 static enum MHD_Result server_send_answer(struct exchange *e, const struct endpoint *endpoint)
@@ -152,7 +152,7 @@ static enum MHD_Result server_send_answer(struct exchange *e, const struct endpo
 	r->body = (const char *)e->body.data;
 	endpoint__answer(endpoint, r, &a);
 	if (a.status == 200) {
-		sent = send_json(e, 200, &a.json);
+		sent = server_send_json(e, 200, &a.json);
 	} else {
 		sent = server_send_error(e, (unsigned)a.status, (const char *)a.error.data,
 					 a.error.sz);
@@ -165,8 +165,8 @@ static enum MHD_Result server_send_answer(struct exchange *e, const struct endpo
 /* ---- requests ------------------------------------------------------------------------------- */
 
 /* A parameter has no NUL and is UTF-8. */
-static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char *name,
-				  size_t name_sz, const char *value, size_t value_sz)
+static enum MHD_Result server_take_param(void *arg, enum MHD_ValueKind kind, const char *name,
+					 size_t name_sz, const char *value, size_t value_sz)
 {
 	struct exchange *e = arg;
 
@@ -178,7 +178,7 @@ static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char
 	return MHD_YES;
 }
 
-static enum MHD_Result answer_api(struct exchange *e, const char *name, bool is_post)
+static enum MHD_Result server_answer_api(struct exchange *e, const char *name, bool is_post)
 {
 	const struct endpoint *endpoint = endpoint__find(name);
 
@@ -188,7 +188,7 @@ static enum MHD_Result answer_api(struct exchange *e, const char *name, bool is_
 		return server_refuse(e, 405,
 				     endpoint->is_post ? "this request is a POST"
 						       : "this request is a GET");
-	MHD_get_connection_values_n(e->connection, MHD_GET_ARGUMENT_KIND, take_param, e);
+	MHD_get_connection_values_n(e->connection, MHD_GET_ARGUMENT_KIND, server_take_param, e);
 	if (e->bad_params)
 		return server_refuse(e, 400, "the parameters are no UTF-8, or too many");
 	return server_send_answer(e, endpoint);
@@ -196,7 +196,7 @@ static enum MHD_Result answer_api(struct exchange *e, const char *name, bool is_
 
 static enum MHD_Result server_answer(struct exchange *e, const char *url, const char *method)
 {
-	const char *path = path_below_token(e->server, url);
+	const char *path = server_path_below_token(e->server, url);
 	bool is_post = strcmp(method, "POST") == 0;
 
 	if (!server_is_from_here(e))
@@ -208,8 +208,9 @@ static enum MHD_Result server_answer(struct exchange *e, const char *url, const 
 	if (e->too_large)
 		return server_refuse(e, 413, "the request is too large");
 	if (strncmp(path, "api/", 4) == 0)
-		return answer_api(e, path + 4, is_post);
-	return is_post ? server_refuse(e, 405, "a page is read by GET") : send_asset(e, path);
+		return server_answer_api(e, path + 4, is_post);
+	return is_post ? server_refuse(e, 405, "a page is read by GET")
+		       : server_send_asset(e, path);
 }
 
 /* Reads the rest of a body that is too large, so that the client reads the answer. */
@@ -264,7 +265,7 @@ static void server_on_end(void *server, struct MHD_Connection *connection, void 
 
 /* ---- starting and ending -------------------------------------------------------------------- */
 
-static int make_token(char token[SERVER_TOKEN_SZ + 1])
+static int server_make_token(char token[SERVER_TOKEN_SZ + 1])
 {
 	unsigned char bytes[SERVER_TOKEN_SZ / 2];
 
@@ -282,7 +283,7 @@ int server__start(struct server *s, struct view *view)
 
 	*s = (struct server){ .view = view };
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (make_token(s->token) == 0)
+	if (server_make_token(s->token) == 0)
 		s->daemon = MHD_start_daemon(
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 				MHD_USE_POLL,

@@ -32,7 +32,7 @@ static int side_select(struct side *s, const struct web_request *r, enum diff_si
 	return err;
 }
 
-static double range_ns(const struct web_request *r)
+static double sides_range_ns(const struct web_request *r)
 {
 	int64_t from = 0, to = 0;
 
@@ -67,7 +67,7 @@ static int side_read(struct side *s, const struct metric *metric, bool by_spans,
 {
 	int err = metric__read_slices(&s->request, metric, &s->rows, a);
 
-	s->size = range_ns(&s->request);
+	s->size = sides_range_ns(&s->request);
 	if (!err && by_spans)
 		err = side_count_spans(s, a);
 	return err ? err : view__await_stacks(&s->request, a);

@@ -12,7 +12,7 @@
 #define JOIN_NS 100000000
 
 /* Interrupts what the reader's thread runs until it has ended: it may be between two queries. */
-static void join_reader(struct source *s)
+static void source_join_reader(struct source *s)
 {
 	struct timespec until;
 
@@ -32,7 +32,7 @@ void source__close(struct source *s)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (s->has_reader)
-		join_reader(s);
+		source_join_reader(s);
 	while (s->idle_cnt)
 		duckdb_disconnect(&s->idle[--s->idle_cnt].connection);
 	request__close(&s->request);
@@ -87,7 +87,7 @@ int source__connect(struct source *s, struct db *out)
 }
 
 /* Each request has its own connection while its query runs. */
-static int connection_take(struct source *s, struct db *out)
+static int source_connection_take(struct source *s, struct db *out)
 {
 	pthread_mutex_lock(&s->lock);
 	*out = s->idle_cnt ? s->idle[--s->idle_cnt] : (struct db){ 0 };
@@ -95,7 +95,7 @@ static int connection_take(struct source *s, struct db *out)
 	return out->connection ? 0 : source__connect(s, out);
 }
 
-static void connection_give_back(struct source *s, struct db *db)
+static void source_connection_give_back(struct source *s, struct db *db)
 {
 	bool kept = false;
 
@@ -112,7 +112,8 @@ static void connection_give_back(struct source *s, struct db *db)
 /* ---- queries -------------------------------------------------------------------------------- */
 
 /* Binds each parameter that the statement names; without a value it is null. */
-static bool bind_params(duckdb_prepared_statement prepared, const struct query_params *params)
+static bool source_bind_params(duckdb_prepared_statement prepared,
+			       const struct query_params *params)
 {
 	bool good = true;
 
@@ -141,7 +142,7 @@ static int source_run_on(struct db *db, const struct source_query *q, const char
 	int err = 0;
 
 	if (duckdb_prepare(db->connection, sql, &prepared) != DuckDBSuccess ||
-	    !bind_params(prepared, q->params))
+	    !source_bind_params(prepared, q->params))
 		err = source_run_failed(error, duckdb_prepare_error(prepared));
 	else if (duckdb_execute_prepared(prepared, out) != DuckDBSuccess)
 		err = source_run_failed(error, duckdb_result_error(out));
@@ -160,7 +161,7 @@ int source__run(struct source *s, const struct source_query *q, duckdb_result *o
 	int err;
 
 	*out = (duckdb_result){ 0 };
-	if ((q->path && !text) || connection_take(s, &db) != 0) {
+	if ((q->path && !text) || source_connection_take(s, &db) != 0) {
 		free(text);
 		return source_run_failed(error, NULL);
 	}
@@ -170,7 +171,7 @@ int source__run(struct source *s, const struct source_query *q, duckdb_result *o
 	err = source_run_on(&db, q, text ? text : q->sql, out, error);
 	progress__query(NULL);
 	running__end(s->running, &task);
-	connection_give_back(s, &db);
+	source_connection_give_back(s, &db);
 	free(text);
 	return err;
 }

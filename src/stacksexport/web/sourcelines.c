@@ -129,7 +129,7 @@ struct source_text {
 };
 
 /* Reads only regular files of a bounded size, because a debug file may name any path. */
-static struct source_text read_source(const char *path)
+static struct source_text sourcelines_read_source(const char *path)
 {
 	int fd = path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 					: -1;
@@ -171,8 +171,8 @@ static void sourcelines_show_line(const struct shown_line *l, struct buf *out)
 	json_out__close(out, '}');
 }
 
-static void show_numbered(const struct source_view *s, int number, struct frame_text text,
-			  struct buf *out)
+static void sourcelines_show_numbered(const struct source_view *s, int number,
+				      struct frame_text text, struct buf *out)
 {
 	char name[16];
 	struct shown_line line = { .name = name, .text = text };
@@ -186,7 +186,8 @@ static void show_numbered(const struct source_view *s, int number, struct frame_
 	sourcelines_show_line(&line, out);
 }
 
-static void show_lines(const struct source_view *s, const struct source_text *text, struct buf *out)
+static void sourcelines_show_lines(const struct source_view *s, const struct source_text *text,
+				   struct buf *out)
 {
 	int first = s->lines[0].number - CONTEXT, number = 1;
 	int last = s->lines[s->line_cnt - 1].number + CONTEXT;
@@ -199,14 +200,15 @@ static void show_lines(const struct source_view *s, const struct source_text *te
 		size_t line_sz = newline ? (size_t)(newline - at) : (size_t)(end - at);
 
 		if (number >= first)
-			show_numbered(s, number, (struct frame_text){ at, line_sz }, out);
+			sourcelines_show_numbered(s, number, (struct frame_text){ at, line_sz },
+						  out);
 		at += line_sz + 1;
 	}
 	json_out__close(out, ']');
 }
 
-static void show_source(const struct source_view *s, const struct source_text *text,
-			struct buf *out)
+static void sourcelines_show_source(const struct source_view *s, const struct source_text *text,
+				    struct buf *out)
 {
 	json_out__key_text(out, "kind", "source");
 	json_out__key_text(out, "file", s->file);
@@ -214,14 +216,14 @@ static void show_source(const struct source_view *s, const struct source_text *t
 			   text->changed_ns < s->recorded_ns
 				   ? NULL
 				   : "changed after the recording began: lines may not match");
-	show_lines(s, text, out);
+	sourcelines_show_lines(s, text, out);
 }
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
 /* Sums up the costs of the places in [begin, end): the place of a caller is inside its call. */
-static void add_costs(const struct source_view *s, uint64_t begin, uint64_t end,
-		      struct shown_line *line)
+static void sourcelines_add_costs(const struct source_view *s, uint64_t begin, uint64_t end,
+				  struct shown_line *line)
 {
 	for (uint32_t i = 0; i < s->costs.places.cnt; i++) {
 		const struct place_cost *c = &s->costs.costs[i];
@@ -233,7 +235,8 @@ static void add_costs(const struct source_view *s, uint64_t begin, uint64_t end,
 	}
 }
 
-static void show_instructions(const struct source_view *s, const struct buf *text, struct buf *out)
+static void sourcelines_show_instructions(const struct source_view *s, const struct buf *text,
+					  struct buf *out)
 {
 	const char *at = (const char *)text->data, *end = at + text->sz;
 	struct instruction now, next;
@@ -247,7 +250,8 @@ static void show_instructions(const struct source_view *s, const struct buf *tex
 
 		more = instruction__next(&next, &at, end);
 		snprintf(name, sizeof(name), "+0x%" PRIx64, now.address - s->costs.start);
-		add_costs(s, now.address, more ? next.address : now.address + LAST_INSN, &line);
+		sourcelines_add_costs(s, now.address, more ? next.address : now.address + LAST_INSN,
+				      &line);
 		sourcelines_show_line(&line, out);
 		now = next;
 	}
@@ -276,7 +280,7 @@ static bool sourcelines_is_same_file(const struct source_view *s)
 	       binary__build_id(s->path.s, build_id) == 0 && strcmp(build_id, s->build_id.s) == 0;
 }
 
-static void show_none(const char *note, struct buf *out)
+static void sourcelines_show_none(const char *note, struct buf *out)
 {
 	json_out__key_text(out, "kind", "none");
 	json_out__key_text(out, "file", NULL);
@@ -286,25 +290,26 @@ static void show_none(const char *note, struct buf *out)
 	json_out__close(out, ']');
 }
 
-static void show_disassembly(const struct source_view *s, struct buf *out)
+static void sourcelines_show_disassembly(const struct source_view *s, struct buf *out)
 {
 	struct disassembly_range range = sourcelines_range_of(s);
 	struct buf text = { 0 };
 	int err = sourcelines_is_same_file(s) ? disassembly__read(&range, &text) : -ESTALE;
 
 	if (err == -ESTALE) {
-		show_none("The file of this function is not on this machine.", out);
+		sourcelines_show_none("The file of this function is not on this machine.", out);
 	} else if (err || !text.sz) {
-		show_none(err == -ENOENT ? "objdump is not installed (package binutils)."
-					 : "objdump cannot read the file.",
-			  out);
+		sourcelines_show_none(err == -ENOENT
+					      ? "objdump is not installed (package binutils)."
+					      : "objdump cannot read the file.",
+				      out);
 	} else {
 		json_out__key_text(out, "kind", "disassembly");
 		json_out__key_text(out, "file", s->path.s);
 		json_out__key_text(out, "note",
 				   s->file ? "the source file is not on this machine"
 					   : "there is no debug information");
-		show_instructions(s, &text, out);
+		sourcelines_show_instructions(s, &text, out);
 	}
 	buf__free(&text);
 }
@@ -332,15 +337,15 @@ static int source_find(struct source_view *s, struct web_request *r, struct metr
 
 static void source_show(const struct source_view *s, struct buf *out)
 {
-	struct source_text text = read_source(s->line_cnt ? s->file : NULL);
+	struct source_text text = sourcelines_read_source(s->line_cnt ? s->file : NULL);
 
 	json_out__open(out, '{');
 	if (!s->costs.places.cnt)
-		show_none("No stack of the selection has this function.", out);
+		sourcelines_show_none("No stack of the selection has this function.", out);
 	else if (text.s)
-		show_source(s, &text, out);
+		sourcelines_show_source(s, &text, out);
 	else
-		show_disassembly(s, out);
+		sourcelines_show_disassembly(s, out);
 	json_out__close(out, '}');
 	free(text.s);
 }

@@ -42,7 +42,7 @@ static void sqlanswer_show_head(const char *sql, struct buf *out)
 	buf__free(&head);
 }
 
-static void show_parameters(const char *sql, struct buf *out)
+static void sqlanswer_show_parameters(const char *sql, struct buf *out)
 {
 	json_out__key(out, "parameters");
 	json_out__open(out, '[');
@@ -56,7 +56,7 @@ static void show_parameters(const char *sql, struct buf *out)
 	json_out__close(out, ']');
 }
 
-static void show_query(const char *folder, const char *file, struct buf *out)
+static void sqlanswer_show_query(const char *folder, const char *file, struct buf *out)
 {
 	char path[NAME_MAX + 64], name[NAME_MAX + 64];
 	char *sql;
@@ -69,19 +69,19 @@ static void show_query(const char *folder, const char *file, struct buf *out)
 	json_out__open(out, '{');
 	json_out__key_text(out, "name", name);
 	sqlanswer_show_head(sql, out);
-	show_parameters(sql, out);
+	sqlanswer_show_parameters(sql, out);
 	json_out__close(out, '}');
 	free(sql);
 }
 
-static int is_query(const struct dirent *entry)
+static int sqlanswer_is_query(const struct dirent *entry)
 {
 	size_t sz = strlen(entry->d_name);
 
 	return entry->d_name[0] != '.' && sz > 4 && strcmp(entry->d_name + sz - 4, ".sql") == 0;
 }
 
-static void show_folder(const char *folder, struct buf *out)
+static void sqlanswer_show_folder(const char *folder, struct buf *out)
 {
 	char relative[64], path[PATH_MAX];
 	struct dirent **entries;
@@ -89,9 +89,9 @@ static void show_folder(const char *folder, struct buf *out)
 
 	snprintf(relative, sizeof(relative), "sql/%s", folder);
 	if (share__path(relative, path, sizeof(path)) == 0)
-		cnt = scandir(path, &entries, is_query, alphasort);
+		cnt = scandir(path, &entries, sqlanswer_is_query, alphasort);
 	for (int i = 0; i < cnt; i++) {
-		show_query(folder, entries[i]->d_name, out);
+		sqlanswer_show_query(folder, entries[i]->d_name, out);
 		free(entries[i]);
 	}
 	if (cnt >= 0)
@@ -105,14 +105,14 @@ int queries__answer(struct web_request *r, struct answer *a)
 	json_out__key(&a->json, "queries");
 	json_out__open(&a->json, '[');
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
-		show_folder(folders[i], &a->json);
+		sqlanswer_show_folder(folders[i], &a->json);
 	json_out__close(&a->json, ']');
 	json_out__close(&a->json, '}');
 	return 0;
 }
 
 /* Accepts paths such as "tables/why_off_cpu" only. */
-static bool is_query_name(const char *name)
+static bool sqlanswer_is_query_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		size_t sz = strlen(folders[i]);
@@ -131,7 +131,8 @@ int query__answer(struct web_request *r, struct answer *a)
 	char path[256];
 	char *sql = NULL;
 
-	if (name && is_query_name(name) && snprintf(path, sizeof(path), "sql/%s.sql", name) < 200)
+	if (name && sqlanswer_is_query_name(name) &&
+	    snprintf(path, sizeof(path), "sql/%s.sql", name) < 200)
 		sql = share__read(path);
 	if (!sql)
 		return answer__fail(a, 404, "there is no such query");

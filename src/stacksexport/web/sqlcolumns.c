@@ -26,7 +26,7 @@ static const struct {
 	{ DUCKDB_TYPE_BLOB, "BLOB" },
 };
 
-static const char *plain_name(duckdb_type type)
+static const char *sqlcolumns_plain_name(duckdb_type type)
 {
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
 		if (plain[i].type == type)
@@ -49,7 +49,7 @@ static const char *column_cast(duckdb_logical_type type)
 {
 	duckdb_type id = duckdb_get_type_id(type);
 
-	if (plain_name(id) || sqlcolumns_is_stack(type))
+	if (sqlcolumns_plain_name(id) || sqlcolumns_is_stack(type))
 		return NULL;
 	return id == DUCKDB_TYPE_DECIMAL ? "DOUBLE" : "VARCHAR";
 }
@@ -88,7 +88,7 @@ static const char *sqlcolumns_type_name(duckdb_logical_type type)
 		return "DECIMAL";
 	if (id == DUCKDB_TYPE_TIMESTAMP || id == DUCKDB_TYPE_TIMESTAMP_TZ)
 		return "TIMESTAMP";
-	return plain_name(id) ? plain_name(id) : "VARCHAR";
+	return sqlcolumns_plain_name(id) ? sqlcolumns_plain_name(id) : "VARCHAR";
 }
 
 void sql_columns__show(duckdb_prepared_statement query, struct buf *out)
@@ -199,7 +199,7 @@ static const struct {
 };
 
 /* Returns false if the value is not a stack. */
-static bool show_stack(struct stack_names *n, duckdb_vector vector, idx_t row)
+static bool sqlcolumns_show_stack(struct stack_names *n, duckdb_vector vector, idx_t row)
 {
 	duckdb_logical_type type = duckdb_vector_get_column_type(vector);
 	struct cells c = cells__on(vector);
@@ -223,7 +223,7 @@ void sql_columns__row(struct model *m, duckdb_data_chunk chunk, idx_t row, struc
 		duckdb_vector vector = duckdb_data_chunk_get_vector(chunk, i);
 		struct stack_names names = { m, out, 0 };
 
-		if (!show_stack(&names, vector, row))
+		if (!sqlcolumns_show_stack(&names, vector, row))
 			json_out__cell(out, vector, row);
 	}
 	json_out__close(out, ']');

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *skip_space(const char *s)
+static const char *sqlwords_skip_space(const char *s)
 {
 	for (;;) {
 		s += strspn(s, " \t\r\n\f\v");
@@ -19,7 +19,7 @@ static const char *skip_space(const char *s)
 /* Takes the word from the text if it comes next. */
 static bool sqlwords_take_word(const char **s, const char *word)
 {
-	const char *at = skip_space(*s);
+	const char *at = sqlwords_skip_space(*s);
 	size_t sz = strlen(word);
 
 	if (strncasecmp(at, word, sz) != 0 || strspn(at + sz, " \t\r\n\f\v-/") == 0)

@@ -13,7 +13,7 @@
 #define ID_DIGITS 16
 
 /* Returns the length of "sleep_" for "sleep_stack", and -1 for names of other columns. */
-static int prefix_sz(const char *name)
+static int stackrows_prefix_sz(const char *name)
 {
 	size_t sz = strlen(name), suffix = strlen(SUFFIX);
 
@@ -53,7 +53,7 @@ struct place_names {
 	struct frame_text where, caller;
 };
 
-static struct frame_text function_name(const struct stackset *s, uint32_t frame)
+static struct frame_text stackrows_function_name(const struct stackset *s, uint32_t frame)
 {
 	const struct function *f = stackset__function(s, stackset__frame_at(s, frame)->function);
 
@@ -61,7 +61,7 @@ static struct frame_text function_name(const struct stackset *s, uint32_t frame)
 }
 
 /* Prefers the user stack, like the table of functions. Must hold the lock. */
-static struct place_names place_of(const struct stackset *s, const struct stack_ids *ids)
+static struct place_names stackrows_place_of(const struct stackset *s, const struct stack_ids *ids)
 {
 	struct place_names names = { { "[no stack]", sizeof("[no stack]") - 1 }, { "", 0 } };
 	size_t cnt;
@@ -70,9 +70,10 @@ static struct place_names place_of(const struct stackset *s, const struct stack_
 
 	if (w.waits_in == WAITING_NONE)
 		return names;
-	names.where = function_name(s, frames[w.call == WAITING_NONE ? w.waits_in : w.call]);
+	names.where =
+		stackrows_function_name(s, frames[w.call == WAITING_NONE ? w.waits_in : w.call]);
 	if (w.call != WAITING_NONE && w.call != w.waits_in)
-		names.caller = function_name(s, frames[w.waits_in]);
+		names.caller = stackrows_function_name(s, frames[w.waits_in]);
 	return names;
 }
 
@@ -82,7 +83,7 @@ struct stackrows_row {
 	duckdb_data_chunk chunk;
 };
 
-static void show_name(struct buf *out, int sz, const char *prefix, const char *what)
+static void stackrows_show_name(struct buf *out, int sz, const char *prefix, const char *what)
 {
 	char key[64];
 
@@ -91,11 +92,12 @@ static void show_name(struct buf *out, int sz, const char *prefix, const char *w
 }
 
 /* Appends X_where and X_caller for the column X_stack, and nothing for other columns. */
-static void show_place(const struct stackrows_row *r, idx_t column, idx_t row, struct buf *out)
+static void stackrows_show_place(const struct stackrows_row *r, idx_t column, idx_t row,
+				 struct buf *out)
 {
 	struct cells c = cells__on(duckdb_data_chunk_get_vector(r->chunk, column));
 	const char *name = duckdb_column_name(r->result, column), *text;
-	int prefix = prefix_sz(name);
+	int prefix = stackrows_prefix_sz(name);
 	struct place_names names;
 	struct stack_ids ids;
 	size_t sz;
@@ -105,10 +107,10 @@ static void show_place(const struct stackrows_row *r, idx_t column, idx_t row, s
 	text = cells__str(&c, row, &sz);
 	stack_ids__parse(&ids, text ? text : "", sz);
 	pthread_mutex_lock(&r->model->lock);
-	names = place_of(r->model->stacks, &ids);
-	show_name(out, prefix, name, "where");
+	names = stackrows_place_of(r->model->stacks, &ids);
+	stackrows_show_name(out, prefix, name, "where");
 	json_out__text(out, names.where.s, names.where.sz);
-	show_name(out, prefix, name, "caller");
+	stackrows_show_name(out, prefix, name, "caller");
 	json_out__text(out, names.caller.s, names.caller.sz);
 	pthread_mutex_unlock(&r->model->lock);
 }
@@ -119,7 +121,7 @@ static void stackrows_show_row(const struct stackrows_row *s, idx_t row, struct 
 	for (idx_t i = 0; i < duckdb_column_count(s->result); i++) {
 		json_out__key(out, duckdb_column_name(s->result, i));
 		json_out__cell(out, duckdb_data_chunk_get_vector(s->chunk, i), row);
-		show_place(s, i, row, out);
+		stackrows_show_place(s, i, row, out);
 	}
 	json_out__close(out, '}');
 }

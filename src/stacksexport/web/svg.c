@@ -69,7 +69,7 @@ static struct frame_text svg_name_of(const struct svg *s, uint32_t node, enum fr
 	return name;
 }
 
-static double width_of(const struct svg *s, uint32_t node)
+static double svg_width_of(const struct svg *s, uint32_t node)
 {
 	double all = (double)s->flame->total[TRIE_ROOT];
 
@@ -86,11 +86,11 @@ static void svg_place(struct svg *s, uint32_t i)
 		uint32_t parent = s->flame->place[trie__parent(s->flame->trie, node)];
 
 		s->left[i] = s->next[parent];
-		s->next[parent] += width_of(s, node);
+		s->next[parent] += svg_width_of(s, node);
 		s->depth[i] = s->depth[parent] + 1;
 	}
 	s->next[i] = s->left[i];
-	if (s->depth[i] > s->depth_max && width_of(s, node) >= LEAST)
+	if (s->depth[i] > s->depth_max && svg_width_of(s, node) >= LEAST)
 		s->depth_max = s->depth[i];
 }
 
@@ -98,7 +98,7 @@ static void svg_place(struct svg *s, uint32_t i)
 static void svg_label(const struct svg *s, uint32_t i, struct frame_text name, double y)
 {
 	struct buf clean = { 0 };
-	size_t room = (size_t)((width_of(s, s->flame->kept[i]) - 4) / CHAR_WIDTH);
+	size_t room = (size_t)((svg_width_of(s, s->flame->kept[i]) - 4) / CHAR_WIDTH);
 
 	utf8__sanitize_printable(&clean, name.s, name.sz);
 	if (room >= 3 && !buf__err(&clean) && clean.sz) {
@@ -116,7 +116,7 @@ static void svg_label(const struct svg *s, uint32_t i, struct frame_text name, d
 static void svg_frame(const struct svg *s, uint32_t i)
 {
 	uint32_t node = s->flame->kept[i];
-	double width = width_of(s, node), all = (double)s->flame->total[TRIE_ROOT];
+	double width = svg_width_of(s, node), all = (double)s->flame->total[TRIE_ROOT];
 	double y = HEAD + ROW_HEIGHT * (s->depth_max - s->depth[i]);
 	enum frame_kind kind;
 	struct frame_text name = svg_name_of(s, node, &kind);

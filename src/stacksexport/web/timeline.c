@@ -106,7 +106,7 @@ static struct timeline_lane *timeline_child(struct timeline *t, int64_t label)
 	return NULL;
 }
 
-static const struct lane_kind *kind_of_metric(int64_t metric)
+static const struct lane_kind *timeline_kind_of_metric(int64_t metric)
 {
 	for (size_t i = 0; i < KIND_CNT; i++)
 		if (kinds[i].metrics[0] == metric || kinds[i].metrics[1] == metric)
@@ -133,7 +133,7 @@ static const struct lane_kind *timeline_kind_of_name(const char *name, size_t sz
 
 typedef void timeline_fn(struct timeline *, const struct cells *, idx_t row);
 
-static double double_at(const struct cells *c, idx_t row)
+static double timeline_double_at(const struct cells *c, idx_t row)
 {
 	return cells__is_null(c, row) ? 0 : ((const double *)c->data)[row];
 }
@@ -141,39 +141,39 @@ static double double_at(const struct cells *c, idx_t row)
 /* The columns are metric, bucket, value. */
 static void timeline_take_sum(struct timeline *t, const struct cells *c, idx_t row)
 {
-	const struct lane_kind *kind = kind_of_metric(cells__int(&c[0], row));
+	const struct lane_kind *kind = timeline_kind_of_metric(cells__int(&c[0], row));
 	struct timeline_lane *lane = kind ? timeline_lane(t, kind) : NULL;
 	int64_t bucket = cells__int(&c[1], row);
 
 	if (lane && bucket >= 0 && bucket < t->cnt)
-		lane->values[bucket] += double_at(&c[2], row);
+		lane->values[bucket] += timeline_double_at(&c[2], row);
 }
 
-static void lane_add_edges(struct timeline_lane *lane, const struct timeline *t,
-			   const struct cells *c, idx_t row)
+static void timeline_lane_add_edges(struct timeline_lane *lane, const struct timeline *t,
+				    const struct cells *c, idx_t row)
 {
 	int64_t bucket = cells__int(&c[2], row);
 
 	if (!lane || bucket < 0 || bucket >= t->cnt)
 		return;
 	lane->numbers[bucket] += (double)cells__int(&c[3], row);
-	lane->values[bucket] -= double_at(&c[4], row);
+	lane->values[bucket] -= timeline_double_at(&c[4], row);
 }
 
 /* The columns are lane, label, bucket, number, behind. */
-static void take_edges(struct timeline *t, const struct cells *c, idx_t row)
+static void timeline_take_edges(struct timeline *t, const struct cells *c, idx_t row)
 {
 	size_t sz;
 	const char *name = cells__str(&c[0], row, &sz);
 	const struct lane_kind *kind = name ? timeline_kind_of_name(name, sz) : NULL;
 
-	lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
+	timeline_lane_add_edges(kind ? timeline_lane(t, kind) : NULL, t, c, row);
 }
 
-/* Like take_edges(), for the chosen children. */
-static void take_child(struct timeline *t, const struct cells *c, idx_t row)
+/* Like timeline_take_edges(), for the chosen children. */
+static void timeline_take_child(struct timeline *t, const struct cells *c, idx_t row)
 {
-	lane_add_edges(timeline_child(t, cells__int(&c[1], row)), t, c, row);
+	timeline_lane_add_edges(timeline_child(t, cells__int(&c[1], row)), t, c, row);
 }
 
 /* The columns are label, text, total. */
@@ -210,7 +210,7 @@ static int timeline_rows(struct timeline *t, const char *path, timeline_fn *take
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static void lane_finish(struct timeline_lane *lane, const struct timeline *t)
+static void timeline_lane_finish(struct timeline_lane *lane, const struct timeline *t)
 {
 	double width = (double)t->width_ns, level = 0;
 
@@ -243,7 +243,8 @@ static void timeline_show_id(const struct timeline_lane *lane, struct buf *out)
 	buf__free(&id);
 }
 
-static void lane_show(const struct timeline_lane *lane, const struct timeline *t, struct buf *out)
+static void timeline_lane_show(const struct timeline_lane *lane, const struct timeline *t,
+			       struct buf *out)
 {
 	json_out__open(out, '{');
 	timeline_show_id(lane, out);
@@ -269,16 +270,16 @@ static void timeline_show(struct timeline *t, struct buf *out)
 	for (size_t k = 0; k < KIND_CNT; k++)
 		for (size_t i = 0; i < t->lane_cnt; i++)
 			if (t->lanes[i].kind == &kinds[k]) {
-				lane_finish(&t->lanes[i], t);
-				lane_show(&t->lanes[i], t, out);
+				timeline_lane_finish(&t->lanes[i], t);
+				timeline_lane_show(&t->lanes[i], t, out);
 			}
 	json_out__close(out, ']');
 	json_out__close(out, '}');
 }
 
 /* Returns the width of a bucket, so that `cnt` of them cover the time range. */
-static void set_width(struct web_request *r, int64_t cnt, int64_t least_ns, int64_t *width_ns,
-		      char text[24])
+static void timeline_set_width(struct web_request *r, int64_t cnt, int64_t least_ns,
+			       int64_t *width_ns, char text[24])
 {
 	int64_t from = 0, to = 0;
 
@@ -302,7 +303,7 @@ static int timeline_children(struct timeline *t, const char *parent, const char 
 	query_params__set(&t->request->params, "root", root);
 	err = timeline_rows(t, "sql/view/timeline_largest.sql", timeline_take_largest, a);
 	query_params__set(&t->request->params, "metric", "1");
-	return err ? err : timeline_rows(t, "sql/view/timeline_open.sql", take_child, a);
+	return err ? err : timeline_rows(t, "sql/view/timeline_open.sql", timeline_take_child, a);
 }
 
 /* Adds the threads of the commands in `expand`, such as "cpu/postgres,cpu/nginx". */
@@ -335,9 +336,9 @@ static int timeline_read(struct timeline *t, struct answer *a)
 	int err = timeline_rows(t, "sql/view/timeline_sums.sql", timeline_take_sum, a);
 
 	if (!err)
-		err = timeline_rows(t, "sql/view/timeline_open.sql", take_edges, a);
+		err = timeline_rows(t, "sql/view/timeline_open.sql", timeline_take_edges, a);
 	if (!err)
-		err = timeline_rows(t, "sql/view/timeline_waits.sql", take_edges, a);
+		err = timeline_rows(t, "sql/view/timeline_waits.sql", timeline_take_edges, a);
 	if (!err)
 		err = timeline_children(t, kinds[KIND_CPU].id, "command", a);
 	if (!err)
@@ -358,7 +359,7 @@ int timeline__answer(struct web_request *r, struct answer *a)
 		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
 	query_params__set(&r->params, "root", "");
 	query_params__set(&r->params, "metric", "");
-	set_width(r, t.cnt, 1, &t.width_ns, t.width);
+	timeline_set_width(r, t.cnt, 1, &t.width_ns, t.width);
 	err = timeline_read(&t, a);
 	if (!err)
 		timeline_show(&t, &a->json);
@@ -376,7 +377,7 @@ struct heatmap {
 	int64_t *values, columns, max;
 };
 
-static void take_samples(struct heatmap *h, duckdb_data_chunk chunk)
+static void timeline_take_samples(struct heatmap *h, duckdb_data_chunk chunk)
 {
 	struct cells column = cells__on(duckdb_data_chunk_get_vector(chunk, 0));
 	struct cells line = cells__on(duckdb_data_chunk_get_vector(chunk, 1));
@@ -416,7 +417,7 @@ static int heatmap_read(struct web_request *r, struct heatmap *h, struct answer 
 	int err = view__query(r, "sql/view/heatmap.sql", &result, a);
 
 	while (!err && (chunk = duckdb_fetch_chunk(result))) {
-		take_samples(h, chunk);
+		timeline_take_samples(h, chunk);
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	duckdb_destroy_result(&result);
@@ -436,7 +437,7 @@ int heatmap__answer(struct web_request *r, struct answer *a)
 				    HEATMAP_COLUMNS_MAX);
 	if (source__await(r->source, PART_SAMPLES) != 0)
 		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
-	set_width(r, h.columns, 1000000000, &width_ns, width);
+	timeline_set_width(r, h.columns, 1000000000, &width_ns, width);
 	query_params__int(&r->params, "from", &from);
 	query_params__int(&r->params, "to", &to);
 	h.columns = to > from ? (to - from + width_ns - 1) / width_ns : 1;

@@ -63,7 +63,8 @@ int answer__fail(struct answer *a, int status, const char *fmt, ...)
 }
 
 /* Converts a time of the request from unix time. */
-static int select_time(struct web_request *r, const char *name, int64_t otherwise, char text[24])
+static int view_select_time(struct web_request *r, const char *name, int64_t otherwise,
+			    char text[24])
 {
 	int64_t ns = otherwise - r->source->begins_ns;
 	int err = query_params__int(&r->params, name, &ns);
@@ -90,8 +91,8 @@ int view__select(struct web_request *r, struct answer *a)
 	if (err)
 		return answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
 	/* Clocks count in ns; an interval ends after its last event. */
-	if (select_time(r, "from", r->source->begins_ns, r->from) != 0 ||
-	    select_time(r, "to", r->source->ends_ns + 1, r->to) != 0)
+	if (view_select_time(r, "from", r->source->begins_ns, r->from) != 0 ||
+	    view_select_time(r, "to", r->source->ends_ns + 1, r->to) != 0)
 		return answer__fail(a, 400, "from and to are integers: ns since the beginning");
 	if (!view_has_number(&r->params, "tgid") || !view_has_number(&r->params, "pid"))
 		return answer__fail(a, 400, "tgid and pid are integers");

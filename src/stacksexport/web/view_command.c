@@ -37,7 +37,7 @@ static void view_say_address(const struct export_options *o, const struct server
 }
 
 /* Blocks the signals in all threads that start later, too: one thread waits for them. */
-static sigset_t block_signals(void)
+static sigset_t view_block_signals(void)
 {
 	sigset_t set;
 
@@ -62,7 +62,7 @@ int view__run(const struct export_options *o)
 
 	if (grouping__check(o) != STATUS_OK || top_base__check_order(o) != STATUS_OK)
 		return STATUS_USAGE;
-	signals = block_signals();
+	signals = view_block_signals();
 	mallopt(M_ARENA_MAX, HEAPS_MAX);
 	in_steps.in_steps = o->argument_cnt < 2; /* a difference is between whole recordings */
 	status = view__open(&view, &in_steps);

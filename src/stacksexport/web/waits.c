@@ -44,7 +44,7 @@ int waits__answer(struct web_request *r, struct answer *a)
 }
 
 /* Pairs wake-ups at the first request that needs them. */
-static int load_wakings(struct web_request *r, struct answer *a)
+static int waits_load_wakings(struct web_request *r, struct answer *a)
 {
 	struct source *s = r->source;
 	duckdb_result result = { 0 };
@@ -65,7 +65,7 @@ int wakers__answer(struct web_request *r, struct answer *a)
 	int err = waits_prepare(r, a);
 
 	if (!err)
-		err = load_wakings(r, a);
+		err = waits_load_wakings(r, a);
 	return err ? err : waits_show(r, "sql/view/wakers.sql", a);
 }
 
