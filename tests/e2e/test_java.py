@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import alone, needs_bpf, wait_for
+from conftest import needs_bpf, wait_for
 
 # Code that is new in the events of the last poll before a program ends cannot be read any more.
 SOON = ["--poll", "20ms"]
@@ -211,7 +211,6 @@ def check_calls(stack):
     return own
 
 
-@alone  # methods are named while they exist
 @every_vm
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: o[0].lstrip("-X:") if o else "plain")
 def test_a_busy_program_has_whole_stacks_in_the_right_order(record, classes, vm, options):
@@ -336,9 +335,9 @@ def test_stopped_threads_are_where_java_says(start, spawn, tmp_path, classes, vm
 
 # Half of the threads sleep in each round. Whoever wakes up has its callers on the heap.
 VIRTUAL = """
-import java.lang.reflect.Method;
+import com.sun.management.OperatingSystemMXBean; import java.lang.management.ManagementFactory; import java.lang.reflect.Method;
 public class Virtual {
-    static volatile long sink;
+    static volatile long sink; static volatile boolean over;
     static long spin(int n) { long t = 0; for (int i = 0; i < n; i++) t += i * (t | 1); return t; }
     static void blocks() {
         try { Thread.sleep(1); } catch (InterruptedException e) { }
@@ -350,19 +349,22 @@ public class Virtual {
         sink++;
     }
     static void works() { sink += spin(100000); Thread.yield(); }
-    static void task(int n, long end) {
-        while (System.nanoTime() < end)
+    static void task(int n) {
+        while (!over)
             if (n % 2 == 0) works();
             else deep(n % 4 == 1 ? 10 : 300);
     }
     public static void main(String[] args) throws Exception {
         Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
-        long end = System.nanoTime() + Long.parseLong(args[0]) * 1000000;
+        long cpuNs = Long.parseLong(args[0]) * 1000000;
         Thread[] all = new Thread[Integer.parseInt(args[1])];
         for (int i = 0; i < all.length; i++) {
             final int n = i;
-            all[i] = (Thread) start.invoke(null, (Runnable) () -> task(n, end));
+            all[i] = (Thread) start.invoke(null, (Runnable) () -> task(n));
         }
+        OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        while (system.getProcessCpuTime() < cpuNs) Thread.sleep(10);
+        over = true;
         for (Thread t : all) t.join();
     }
 }
@@ -383,13 +385,12 @@ def has_virtual_threads(vm):
     return int(re.search(r'version "(\d+)', text)[1]) >= 21
 
 
-@alone  # methods are named while they exist
 @pytest.mark.parametrize("options", [[], ["-Xint"], ["-XX:TieredStopAtLevel=1"], ["-XX:+UseSerialGC"]], ids=lambda o: o[0].lstrip("-X:") if o else "plain")
 @every_vm
 def test_virtual_threads_have_their_frames_then_those_of_their_carrier(record, classes, vm, options):
     if not has_virtual_threads(vm):
         pytest.skip("no virtual threads before JDK 21")
-    r = record(*SOON, "-p", "profile:u:997", "--", *vm, "-Xmx256m", *options, "-cp", classes, "Virtual", "3000", "4000")
+    r = record(*SOON, "-p", "profile:u:997", "--", *vm, "-Xmx256m", *options, "-cp", classes, "Virtual", "4000", "4000")
     cnt = whole = heap = 0
     others = collections.Counter()
     for stack, status, n in frames(r, "kind = 'profile'"):
