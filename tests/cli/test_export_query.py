@@ -40,6 +40,16 @@ def test_stacks_are_in_each_format(rec):
     assert [f["module"] for f in row["kstack"]] == ["[kernel]"] * 2
 
 
+@pytest.mark.parametrize(
+    "sql, part",
+    [("events", 'syntax error at or near "events"'), ("SELECT 1) UNION (SELECT 2", 'syntax error at or near ")"'),
+     ("SET VARIABLE x = 1", "returns no rows"), ("EXPLAIN SELECT 1", "returns no rows"), ("FROM event", "Did you mean")],
+)
+def test_only_statements_with_rows_are_run(rec, sql, part):
+    """Although FROM (events) would have rows."""
+    assert part in run("query", sql, "-r", rec, status=1).stderr
+
+
 def test_only_large_recordings_are_read_with_threads(rec, tmp_path):
     """Each statement wakes all threads of DuckDB, which costs more than they save in a small recording."""
     large = Batch().profile(1, names("f"), args=os.urandom(2_000_000).hex()).write(tmp_path / "r")

@@ -328,32 +328,47 @@ int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 				      : db_failed(db, duckdb_prepare_error(*out));
 }
 
-/* Refuses statements that cannot be a subquery, because they return no rows. */
-static int db_check_gives_rows(duckdb_prepared_statement prepared)
+/* Returns whether `sql` is a statement on its own: `events` is none, but FROM (events) is. */
+static bool db__can_parse(struct db *db, const char *sql)
 {
-	if (duckdb_prepared_statement_type(prepared) == DUCKDB_STATEMENT_TYPE_SELECT)
-		return 0;
-	log__error("the last statement returns no rows; it must be a SELECT, FROM, WITH, DESCRIBE "
-		   "or SUMMARIZE");
+	duckdb_extracted_statements statements = NULL;
+	bool can = duckdb_extract_statements(db->connection, sql, &statements) == 1;
+
+	duckdb_destroy_extracted(&statements);
+	return can;
+}
+
+/* Logs why FROM (sql) cannot be prepared. Returns -EINVAL. */
+static int db__refuse_rows(struct db *db, const char *sql, const char *words)
+{
+	duckdb_prepared_statement alone = NULL;
+	int err = db__prepare(db, sql, &alone);
+
+	if (!err && duckdb_prepared_statement_type(alone) == DUCKDB_STATEMENT_TYPE_SELECT)
+		db_failed(db, words);
+	else if (!err)
+		log__error("the last statement returns no rows; it must be a SELECT, FROM, WITH, "
+			   "DESCRIBE or SUMMARIZE");
+	duckdb_destroy_prepare(&alone);
 	return -EINVAL;
 }
 
 int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *out)
 {
 	struct buf from = { 0 };
-	int err = db__prepare(db, sql, out);
+	int err = db__define_for(db, sql);
 
-	if (!err)
-		err = db_check_gives_rows(*out);
-	if (err)
-		return err;
-	buf__append(&from, "FROM (", strlen("FROM ("));
-	buf__append(&from, sql, strlen(sql));
+	*out = NULL;
+	buf__str(&from, "FROM (");
+	buf__str(&from, sql);
 	buf__append(&from, "\n)", sizeof("\n)"));
-	duckdb_destroy_prepare(out);
-	err = buf__err(&from) ? db_failed(db, NULL) : db__prepare(db, (const char *)from.data, out);
+	if (!err && buf__err(&from))
+		err = db_failed(db, NULL);
+	if (!err && (!db__can_parse(db, sql) ||
+		     duckdb_prepare(db->connection, (const char *)from.data, out) != DuckDBSuccess))
+		err = db__refuse_rows(db, sql, duckdb_prepare_error(*out));
 	buf__free(&from);
-	return err;
+	return err ? err : db__bind(db, *out);
 }
 
 int db__divide_integers(struct db *db)
