@@ -50,6 +50,11 @@ def test_only_statements_with_rows_are_run(rec, sql, part):
     assert part in run("query", sql, "-r", rec, status=1).stderr
 
 
+def test_a_view_whose_name_is_computed_is_found(rec):
+    assert run("query", "SELECT count(*) AS n FROM query_table('eve' || 'nts')", "-r", rec).stdout.split() == ["n", run(
+        "query", "SELECT count(*) FROM events", "-r", rec).stdout.split()[1]]
+
+
 def test_only_large_recordings_are_read_with_threads(rec, tmp_path):
     """Each statement wakes all threads of DuckDB, which costs more than they save in a small recording."""
     large = Batch().profile(1, names("f"), args=os.urandom(2_000_000).hex()).write(tmp_path / "r")

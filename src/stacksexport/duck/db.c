@@ -305,10 +305,14 @@ int db__bind(struct db *db, duckdb_prepared_statement prepared)
 	return 0;
 }
 
-/* With all views: DuckDB's message for a name that does not exist suggests similar ones. */
-static duckdb_state db__prepare_again(struct db *db, const char *sql,
-				      duckdb_prepared_statement *out)
+/* Prepares; if that fails, again with all views: the text may mention one in a way that is not
+ * recognized, and DuckDB's message for a name that does not exist suggests similar ones. */
+static duckdb_state db__try_prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 {
+	duckdb_state state = duckdb_prepare(db->connection, sql, out);
+
+	if (state == DuckDBSuccess || !definitions__has_more(db->definitions))
+		return state;
 	duckdb_destroy_prepare(out);
 	db__define_all(db); /* logs what it cannot make */
 	return duckdb_prepare(db->connection, sql, out);
@@ -316,16 +320,12 @@ static duckdb_state db__prepare_again(struct db *db, const char *sql,
 
 int db__prepare(struct db *db, const char *sql, duckdb_prepared_statement *out)
 {
-	duckdb_state state;
-
 	*out = NULL;
 	if (db__define_for(db, sql) != 0)
 		return -EINVAL;
-	state = duckdb_prepare(db->connection, sql, out);
-	if (state != DuckDBSuccess && definitions__has_more(db->definitions))
-		state = db__prepare_again(db, sql, out);
-	return state == DuckDBSuccess ? db__bind(db, *out)
-				      : db_failed(db, duckdb_prepare_error(*out));
+	return db__try_prepare(db, sql, out) == DuckDBSuccess
+		       ? db__bind(db, *out)
+		       : db_failed(db, duckdb_prepare_error(*out));
 }
 
 /* Returns whether `sql` is a statement on its own: `events` is none, but FROM (events) is. */
@@ -365,7 +365,7 @@ int db__prepare_rows(struct db *db, const char *sql, duckdb_prepared_statement *
 	if (!err && buf__err(&from))
 		err = db_failed(db, NULL);
 	if (!err && (!db__can_parse(db, sql) ||
-		     duckdb_prepare(db->connection, (const char *)from.data, out) != DuckDBSuccess))
+		     db__try_prepare(db, (const char *)from.data, out) != DuckDBSuccess))
 		err = db__refuse_rows(db, sql, duckdb_prepare_error(*out));
 	buf__free(&from);
 	return err ? err : db__bind(db, *out);
