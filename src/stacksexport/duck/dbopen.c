@@ -30,9 +30,9 @@ static int db__shorten(struct db *db, const struct shortcut *s)
 
 static int db__compare_columns(struct db *db)
 {
-	int64_t same = 0;
+	int64_t same = db->files->cnt == 1;
 	int64_t *const fields[] = { &same };
-	int err = db__read_integers(db, "sql/same_columns.sql", fields, 1);
+	int err = same ? 0 : db__read_integers(db, "sql/same_columns.sql", fields, 1);
 
 	db->same_columns = same;
 	return err ? err : db__set_unions(db);
