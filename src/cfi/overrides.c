@@ -187,12 +187,14 @@ static void overrides_mark_symbols(struct overrides *m, const struct elf_file *f
 	if (section__at(f, table->sh_link, &strings))
 		names = section__read(f, &strings, &names_sz); /* ends with a NUL */
 	for (size_t at = 0; syms && names && sz - at >= sizeof(sym); at += sizeof(sym)) {
+		struct go_function g;
+
 		memcpy(&sym, syms + at, sizeof(sym));
-		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_name < names_sz)
-			overrides_mark_function(
-				m, f,
-				&(struct go_function){ sym.st_value, sym.st_size,
-						       (const char *)names + sym.st_name });
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_name >= names_sz)
+			continue;
+		g = (struct go_function){ sym.st_value, sym.st_size,
+					  (const char *)names + sym.st_name };
+		overrides_mark_function(m, f, &g);
 	}
 	free(names);
 	free(syms);

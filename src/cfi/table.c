@@ -260,9 +260,8 @@ static void table_make_in_order(struct maker *m, const uint64_t *keys, size_t cn
 		m->made.end = m->source->marks[0].off; /* the override is in a gap */
 	m->first_page = (m->made.end ? m->made.end : first) / PAGE_SZ;
 	m->page_end = m->first_page * PAGE_SZ;
-	table_rule_id(
-		m,
-		table_bits_of(PACKED_ELSEWHERE)); /* first, so that there is always room for it */
+	/* first, so that there is always room for it */
+	table_rule_id(m, table_bits_of(PACKED_ELSEWHERE));
 	m->last = table_bits_of(PACKED_NONE);
 	table_rule_id(m, m->last);
 	for (size_t i = 0; i < cnt && !m->err; i++)

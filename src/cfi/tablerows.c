@@ -159,9 +159,9 @@ __attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to
  * before it. */
 static void tablerows_set_planted(struct table_rows *r, uint64_t start)
 {
-	tablerows_set_rule(
-		r, start - 1,
-		(struct packed_rule){ .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY });
+	const struct packed_rule root = { .how = PACKED_ROOT, .flags = PACKED_CALLERS_ONLY };
+
+	tablerows_set_rule(r, start - 1, root);
 }
 
 /* Nearly all gaps are padding, which needs no row. */

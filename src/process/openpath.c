@@ -173,8 +173,8 @@ static const struct build_id *openpath_expected_of(const struct open_request *r)
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
-/* Like expected(), for a file that the process itself shows, or that is in the sysroot. If it has
- * the recorded inode, it need not have a build ID that was recorded by path. */
+/* Like openpath_expected_of(), for a file that the process itself shows, or that is in the sysroot.
+ * If it has the recorded inode, it need not have a build ID that was recorded by path. */
 static const struct build_id *openpath_expected_with(const struct open_request *r,
 						     const struct stat *st)
 {

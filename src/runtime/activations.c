@@ -90,6 +90,8 @@ void activations__assign(const struct runtime_calls *c, struct runtime_run *runs
 	bool whole = t->status == UNWIND_ROOT || t->status == UNWIND_STITCHED;
 
 	activations_find_callers(&e, t);
-	(whole && !c->cut ? activations_assign_from_root : activations_assign_from_leaf)(&e, t,
-											 runs, cnt);
+	if (whole && !c->cut)
+		activations_assign_from_root(&e, t, runs, cnt);
+	else
+		activations_assign_from_leaf(&e, t, runs, cnt);
 }

@@ -227,7 +227,7 @@ static bool fastwalk_find_caller(struct fastwalk_slot *l, struct packed_rule r)
 	return true;
 }
 
-/* The plain case of slowwalk.c's follow_fp(). */
+/* The plain case of no_cfi__follow_fp(). */
 static bool fastwalk_follow_pointer(struct fastwalk_slot *l)
 {
 	const uint8_t *saved = snapshot__at(l->snapshot, l->fp, 16);

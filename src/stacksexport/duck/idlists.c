@@ -8,8 +8,7 @@
 #include "stacksexport/model/waiting.h"
 #include "stacksexport/model/waittraits.h"
 
-/* ---- idlists_first_of_each()
- * ------------------------------------------------------------------------- */
+/* ---- first_of_each() ------------------------------------------------------------------------- */
 
 /* The list in which a number occurred last. */
 struct met {
@@ -58,8 +57,7 @@ static void idlists_first_of_each(duckdb_function_info info, duckdb_data_chunk i
 	free(met.list);
 }
 
-/* ---- idlists_waiting_of()
- * ---------------------------------------------------------------------------- */
+/* ---- waiting_of() ---------------------------------------------------------------------------- */
 
 #define WAITING_HEAD 3 /* numbers before the callers */
 

@@ -152,8 +152,8 @@ static void mergeplan_take_entries(struct merge_plan *plan, struct merge_ledger 
 		if (e->partition != first->partition || e->schema != first->schema)
 			break;
 		sz += e->batch->files[plan->table].sz;
-		err = mergeplan_unit_add(u, &ids, l,
-					 e->batch); /* out of memory: the next unit has it */
+		/* out of memory: the next unit has it */
+		err = mergeplan_unit_add(u, &ids, l, e->batch);
 	}
 	hashindex__free(&ids);
 	u->part.id = mergeplan_unit_id(u);
