@@ -146,7 +146,7 @@ static struct runner *runner_new(struct errands *s)
 }
 
 /* Returns true if errands of the errand's user are not run. Must hold the lock. */
-static bool is_barred(struct errands *s, struct errand *e)
+static bool errand_is_barred(struct errands *s, struct errand *e)
 {
 	if (s->barred_cnt == 0)
 		return false;
@@ -214,7 +214,7 @@ bool errands__run(struct errands *s, struct errand *e)
 		return true;
 	}
 	pthread_mutex_lock(&s->lock);
-	refused = is_barred(s, e);
+	refused = errand_is_barred(s, e);
 	if (!refused && !s->runner)
 		s->runner = runner_new(s);
 	refused |= !s->runner;

@@ -143,8 +143,8 @@ static size_t allocfunctions_find_address(const struct alloc_functions *l, uint6
 
 /* The kind of leaf is in the cookie until the library is known. A function with several names
  * counts as what the best known of them does. */
-static void allocfunctions_add_function(const struct elf_file *f, struct alloc_functions *l,
-					const struct alloc_name *n, uint64_t addr)
+static void allocfunctions_add(const struct elf_file *f, struct alloc_functions *l,
+			       const struct alloc_name *n, uint64_t addr)
 {
 	struct alloc_function fn = { .addr = addr, .cookie = n->call | (uint64_t)n->leaf << 4 };
 	size_t i = allocfunctions_find_address(l, addr);
@@ -168,12 +168,12 @@ static void allocfunctions_see_defined(struct allocator_scan *s, const char *nam
 	}
 	if (!local && (n = allocfunctions_find_name(c_names, CNT(c_names), name)) != NULL) {
 		s->defines_malloc |= !strcmp(name, "malloc");
-		allocfunctions_add_function(s->file, &s->found[SYMBOLS_C], n, sym->st_value);
+		allocfunctions_add(s->file, &s->found[SYMBOLS_C], n, sym->st_value);
 	} else if (!local &&
 		   (n = allocfunctions_find_name(cpp_names, CNT(cpp_names), name)) != NULL) {
-		allocfunctions_add_function(s->file, &s->found[SYMBOLS_CPP], n, sym->st_value);
+		allocfunctions_add(s->file, &s->found[SYMBOLS_CPP], n, sym->st_value);
 	} else if ((n = allocfunctions_find_prefixed(name)) != NULL) {
-		allocfunctions_add_function(s->file, &s->found[SYMBOLS_PREFIXED], n, sym->st_value);
+		allocfunctions_add(s->file, &s->found[SYMBOLS_PREFIXED], n, sym->st_value);
 	}
 }
 
@@ -211,8 +211,8 @@ static bool allocfunctions_is_leaf(const struct allocator_scan *s, uint64_t leaf
 	return leaf == LEAF_ALWAYS || s->leaves[leaf];
 }
 
-static void allocfunctions_take_functions(const struct allocator_scan *s, enum symbol_set set,
-					  struct alloc_functions *out)
+static void allocfunctions_take(const struct allocator_scan *s, enum symbol_set set,
+				struct alloc_functions *out)
 {
 	const struct alloc_functions *l = &s->found[set];
 
@@ -243,9 +243,9 @@ int alloc_functions__find(const struct elf_file *f, struct alloc_functions *out)
 	symlist__free(&l);
 	if (err)
 		return err;
-	allocfunctions_take_functions(&s, s.defines_malloc ? SYMBOLS_C : SYMBOLS_PREFIXED, out);
+	allocfunctions_take(&s, s.defines_malloc ? SYMBOLS_C : SYMBOLS_PREFIXED, out);
 	if (s.defines_malloc || !s.imports_malloc)
-		allocfunctions_take_functions(&s, SYMBOLS_CPP, out);
+		allocfunctions_take(&s, SYMBOLS_CPP, out);
 	return 0;
 }
 

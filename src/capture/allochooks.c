@@ -15,8 +15,8 @@ struct alloc_hook {
 	bool frees;
 };
 
-static int allochooks_add_hook(struct uprobes *u, const struct alloc_file *file,
-			       const struct alloc_hook *hook)
+static int allochooks_add(struct uprobes *u, const struct alloc_file *file,
+			  const struct alloc_hook *hook)
 {
 	struct uprobe_places p = { .when = hook->when, .tgid = file->own };
 	int err;
@@ -58,6 +58,6 @@ int alloc_hooks__add(struct uprobes *u, const struct alloc_file *file)
 	int err = 0;
 
 	for (const struct alloc_hook *h = file->session ? session : pair; h->prog && !err; h++)
-		err = allochooks_add_hook(u, file, h);
+		err = allochooks_add(u, file, h);
 	return err;
 }

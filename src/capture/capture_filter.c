@@ -75,14 +75,14 @@ int capture__set_filter(struct capture *c, const struct capture_filter *f)
 /* ---- after loading ------------------------------------------------------------------------------
  */
 
-static int filter_put(struct bpf_map *map, const void *key)
+static int capture_filter_put(struct bpf_map *map, const void *key)
 {
 	const uint8_t value = 1;
 
 	return bpf_map_update_elem(bpf_map__fd(map), key, &value, BPF_ANY) ? -errno : 0;
 }
 
-static int filter_add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
+static int capture_filter_add_target(struct capture *c, uint32_t tgid, uint64_t start_ns)
 {
 	if (!bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &tgid, &start_ns, BPF_ANY))
 		return 0;
@@ -92,10 +92,11 @@ static int filter_add_target(struct capture *c, uint32_t tgid, uint64_t start_ns
 
 int capture__add_target(struct capture *c, uint32_t tgid)
 {
-	return filter_add_target(c, tgid, 0); /* any start time: the kernel knows the exact one */
+	/* any start time: the kernel knows the exact one */
+	return capture_filter_add_target(c, tgid, 0);
 }
 
-static bool filter_has_any(const struct bpf_map *map)
+static bool capture_filter_has_any(const struct bpf_map *map)
 {
 	uint32_t key;
 
@@ -104,12 +105,13 @@ static bool filter_has_any(const struct bpf_map *map)
 
 bool capture__has_targets(const struct capture *c)
 {
-	return filter_has_any(c->skel->maps.targets) || filter_has_any(c->skel->maps.tids);
+	return capture_filter_has_any(c->skel->maps.targets) ||
+	       capture_filter_has_any(c->skel->maps.tids);
 }
 
 int capture__add_command(struct capture *c, uint32_t tgid, const char *program)
 {
-	int err = filter_add_target(c, tgid, CAPTURE_FROM_EXEC);
+	int err = capture_filter_add_target(c, tgid, CAPTURE_FROM_EXEC);
 
 	if (!err)
 		alloc__add_command(c->alloc, tgid, program);
@@ -117,7 +119,7 @@ int capture__add_command(struct capture *c, uint32_t tgid, const char *program)
 }
 
 /* Returns the process of a thread; 0 if there is none. */
-static uint32_t filter_process_of(uint32_t tid)
+static uint32_t capture_filter_process_of(uint32_t tid)
 {
 	char path[64], line[256];
 	uint32_t tgid = 0;
@@ -135,10 +137,11 @@ static uint32_t filter_process_of(uint32_t tid)
 /* A process that exists after this call is removed when it ends (filter__free). */
 static int capture_filter_put_pid(struct capture *c, uint32_t pid)
 {
-	uint32_t tgid = filter_process_of(pid);
-	int err = tgid == pid ? capture__add_target(c, pid) : filter_put(c->skel->maps.tids, &pid);
+	uint32_t tgid = capture_filter_process_of(pid);
+	int err = tgid == pid ? capture__add_target(c, pid)
+			      : capture_filter_put(c->skel->maps.tids, &pid);
 
-	if (err || (tgid && filter_process_of(pid)))
+	if (err || (tgid && capture_filter_process_of(pid)))
 		return err;
 	log__error("there is no process or thread %u", pid);
 	return -ESRCH;
@@ -149,11 +152,11 @@ static int capture_filter_put_comm(struct capture *c, const char *comm)
 	char key[EVENT_COMM_SZ] = "";
 
 	str__copy(key, sizeof(key), comm);
-	return filter_put(c->skel->maps.comms, key);
+	return capture_filter_put(c->skel->maps.comms, key);
 }
 
 /* Reads the cgroup's id, the inode number of its folder. */
-static int filter_cgroup_id(const char *path, uint64_t *id)
+static int capture_filter_cgroup_id(const char *path, uint64_t *id)
 {
 	struct statfs fs;
 	struct stat st;
@@ -171,14 +174,14 @@ static int capture_filter_put_cgroup(struct capture *c, const char *name)
 {
 	char *root = mount__point("cgroup2"), path[PATH_MAX];
 	uint64_t id;
-	int err = *name == '/' ? filter_cgroup_id(name, &id) : -ENOENT;
+	int err = *name == '/' ? capture_filter_cgroup_id(name, &id) : -ENOENT;
 
 	if (err && root) {
 		snprintf(path, sizeof(path), "%s/%s", root, name);
-		err = filter_cgroup_id(path, &id);
+		err = capture_filter_cgroup_id(path, &id);
 	}
 	if (!err)
-		err = filter_put(c->skel->maps.cgroups, &id);
+		err = capture_filter_put(c->skel->maps.cgroups, &id);
 	else if (!root)
 		log__error("cgroup '%s': no cgroup v2 file system is mounted", name);
 	else
@@ -196,7 +199,7 @@ int capture__fill_filter(struct capture *c, const struct capture_filter *f)
 	for (size_t i = 0; i < f->pid_cnt && !err; i++)
 		err = capture_filter_put_pid(c, f->pids[i]);
 	for (size_t i = 0; i < f->uid_cnt && !err; i++)
-		err = filter_put(c->skel->maps.uids, &f->uids[i]);
+		err = capture_filter_put(c->skel->maps.uids, &f->uids[i]);
 	for (size_t i = 0; i < f->cgroup_cnt && !err; i++)
 		err = capture_filter_put_cgroup(c, f->cgroups[i]);
 	return err;

@@ -15,7 +15,7 @@ static const char *const loss_reasons[] = {
 
 /* Returns the first chosen probe that makes such events; for events of spans, usdt if both usdt and
  * span are chosen. The last row of the losses belongs to the filters. */
-static const char *losses_losing_probe(const struct capture *c, size_t kind)
+static const char *losses_probe_of(const struct capture *c, size_t kind)
 {
 	const char *name = kind == EVENT_KIND_CNT ? "filter"
 						  : event_kind__probe((enum event_kind)kind),
@@ -65,7 +65,7 @@ void capture__report_losses(struct capture *c, capture_loss_fn fn, void *arg)
 		for (size_t i = 0; i < (EVENT_KIND_CNT + 1) * EVENT_LOSS_CNT; i++) {
 			size_t kind = i / EVENT_LOSS_CNT, why = i % EVENT_LOSS_CNT;
 			const struct capture_loss loss = {
-				.probe = losses_losing_probe(c, kind),
+				.probe = losses_probe_of(c, kind),
 				.reason = loss_reasons[why],
 				.cpu = (uint32_t)cpu,
 				.cnt = now[cpu].cnt[kind][why] - before[cpu].cnt[kind][why],

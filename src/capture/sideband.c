@@ -143,7 +143,7 @@ static int channel__open(struct sideband *s, size_t cpu)
 	return err;
 }
 
-static int open_channels(struct sideband *s)
+static int sideband_open_channels(struct sideband *s)
 {
 	int err = cpus__online(s->online, s->cnt);
 
@@ -180,7 +180,7 @@ struct sideband *sideband__new(size_t pages)
 	s->epoll_fd = -1;
 	err = sideband_allocate(s);
 	if (!err)
-		err = open_channels(s);
+		err = sideband_open_channels(s);
 	if (!err)
 		return s;
 	sideband__free(s);

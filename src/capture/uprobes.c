@@ -164,7 +164,7 @@ static bool uprobes_pause_looking(struct uprobes *u, uint64_t begin_ns, bool sto
  * Waits until each process that holds its lock has been seen without it. A busy process holds its
  * lock for microseconds at a time. Returns false if the thread is to stop and `stoppable`.
  */
-static bool wait_unlocked(struct uprobes *u, bool stoppable)
+static bool uprobes_wait_unlocked(struct uprobes *u, bool stoppable)
 {
 	uint64_t begin_ns;
 
@@ -306,7 +306,7 @@ static void *uprobes_run(void *arg)
 	bool begun;
 
 	uprobes_limit_rights(!u->multi);
-	begun = wait_unlocked(u, true);
+	begun = uprobes_wait_unlocked(u, true);
 	if (begun) {
 		uprobes_change_state(u, UPROBES_ATTACHING, 0);
 		err = uprobes_attach_sets(u);
@@ -318,7 +318,7 @@ static void *uprobes_run(void *arg)
 		bell__wait(&u->changed, &u->lock, UINT64_MAX);
 	pthread_mutex_unlock(&u->lock);
 	if (begun) {
-		wait_unlocked(u, false);
+		uprobes_wait_unlocked(u, false);
 		uprobes_detach_sets(u);
 	}
 	uprobes_change_state(u, UPROBES_DETACHED, err);

@@ -44,7 +44,7 @@ static struct usdt_arg usdt_argument(struct usdt_text *t)
 }
 
 /* Returns the end of an argument. AArch64 has spaces inside brackets. */
-static const char *usdt_args_argument_end(const char *text)
+static const char *usdt_args_end(const char *text)
 {
 	for (bool inside = false; *text && (inside || *text != ' '); text++) {
 		if (*text == '[' || *text == ']')
@@ -70,7 +70,7 @@ int usdt_args__parse(const char *text, struct usdt_arg *out, size_t max, const c
 			*bad = text;
 			return -EINVAL;
 		}
-		text = usdt_args_argument_end(text);
+		text = usdt_args_end(text);
 		cnt++;
 	}
 }

@@ -102,7 +102,7 @@ int usercopy__test(struct features *f)
 /* ---- bounce buffers -----------------------------------------------------------------------------
  */
 
-static bool usercopy_reads_user_stacks(const struct capture *c)
+static bool usercopy_reads_stacks(const struct capture *c)
 {
 	for (size_t i = 0; i < c->options.probe_cnt; i++) {
 		if (c->options.probes[i].stacks & PROBE_USER)
@@ -142,8 +142,7 @@ int capture__set_bounce(struct capture *c, struct features *f)
 {
 	struct capture_config *cfg = &c->skel->rodata->cfg;
 
-	cfg->bounce =
-		c->options.bounce || (usercopy_reads_user_stacks(c) && usercopy_needs_bounce(f));
+	cfg->bounce = c->options.bounce || (usercopy_reads_stacks(c) && usercopy_needs_bounce(f));
 	return cfg->bounce ? bpf_map__set_max_entries(c->skel->maps.bounces,
 						      (uint32_t)c->cpu_cnt * CAPTURE_LEVELS)
 			   : 0;

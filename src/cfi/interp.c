@@ -25,9 +25,9 @@ static inline void interp_end_row(struct cfi_run *r, struct cfi_hot_state *h, ui
 
 /* Handles the rare cases of interp_advance(): no row ends here, or the row is the last one needed.
  */
-__attribute__((noinline)) static struct cfi_hot_state advance_beyond(struct cfi_run *r,
-								     struct cfi_hot_state h,
-								     uint64_t by)
+__attribute__((noinline)) static struct cfi_hot_state interp_advance_beyond(struct cfi_run *r,
+									    struct cfi_hot_state h,
+									    uint64_t by)
 {
 	if (by)
 		interp_end_row(r, &h, by < r->end - h.at ? by : r->end - h.at);
@@ -44,7 +44,7 @@ static inline void interp_advance(struct cfi_run *r, struct cfi_hot_state *h, ui
 	if (by - 1 < r->last - h->at)
 		interp_end_row(r, h, by);
 	else
-		*h = advance_beyond(r, *h, by);
+		*h = interp_advance_beyond(r, *h, by);
 }
 
 static struct cfi_hot_state interp_execute_unusual(struct cfi_run *r, uint8_t op,

@@ -17,7 +17,7 @@ static bool interp_ops_is_signal_frame(const struct cfi_state *s, const struct m
 	       packed__in_words(s->ra.off) && !machine__links(m);
 }
 
-static bool interp_ops_has_flat_registers(const struct cfi_state *s, const struct machine *m)
+static bool interp_ops_has_packed_regs(const struct cfi_state *s, const struct machine *m)
 {
 	bool linked = s->ra.how == SAVED_SAME && machine__links(m);
 
@@ -53,7 +53,7 @@ static enum packed_how interp_ops_packed_how(const struct cfi_state *s, const st
 		return PACKED_ROOT;
 	if (cie->is_signal)
 		return interp_ops_is_signal_frame(s, m) ? PACKED_SIGNAL : PACKED_ELSEWHERE;
-	return interp_ops_has_flat_registers(s, m) ? interp_ops_packed_cfa(s, m) : PACKED_ELSEWHERE;
+	return interp_ops_has_packed_regs(s, m) ? interp_ops_packed_cfa(s, m) : PACKED_ELSEWHERE;
 }
 
 /* Returns PACKED_ELSEWHERE if no packed rule can express the state. */

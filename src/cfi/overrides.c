@@ -123,7 +123,8 @@ static bool overrides_read_function(const struct elf_file *f, const struct go_fu
 	return g->sz <= SCANNED_MAX && off != UINT64_MAX && !elf_file__read(f, off, bytes, g->sz);
 }
 
-static void add_scanned(struct overrides *m, const struct elf_file *f, const struct go_function *g)
+static void overrides_add_scanned(struct overrides *m, const struct elf_file *f,
+				  const struct go_function *g)
 {
 	const struct cfi_row none = { g->addr + g->sz, { .how = PACKED_NONE } };
 	struct scanned scanned = { .marks = m, .last = none };
@@ -165,7 +166,7 @@ static void overrides_mark_known(struct overrides *m, const struct elf_file *f,
 	else if (o->rule.how != PACKED_NONE)
 		overrides_add(m, g->addr, g->sz, o->rule);
 	else if (o->coded == GOCODE_VDSO && f->machine == &machine_x86_64)
-		add_scanned(m, f, g);
+		overrides_add_scanned(m, f, g);
 }
 
 static void overrides_mark_function(struct overrides *m, const struct elf_file *f,

@@ -94,7 +94,7 @@ struct scan_result {
 	struct overrides *overrides;
 };
 
-static bool scantask_scan_check(const void *answer, size_t sz, void *result)
+static bool scantask_check(const void *answer, size_t sz, void *result)
 {
 	const struct scan_result *r = result;
 
@@ -103,14 +103,14 @@ static bool scantask_scan_check(const void *answer, size_t sz, void *result)
 	return scan_answer__overrides(answer, sz, r->file->machine, r->overrides);
 }
 
-static int scantask_scan_open_debug(const void *what, size_t sz, void *result)
+static int scantask_open_debug(const void *what, size_t sz, void *result)
 {
 	const struct scan_result *r = result;
 
 	return debug_file__find_wanted(what, sz, (void *)r->file);
 }
 
-static int scantask_scan_request_rows(struct workers *w, struct scan_result *r)
+static int scantask_request_rows(struct workers *w, struct scan_result *r)
 {
 	const struct scan_question question = { remote_file__of(r->file),
 						r->rows ? SCAN_ROWS : SCAN_OVERRIDES };
@@ -122,8 +122,8 @@ static int scantask_scan_request_rows(struct workers *w, struct scan_result *r)
 						.fd = r->file->fd,
 						.answer_max =
 							CODE_ROWS_MAX * sizeof(struct cfi_row),
-						.open = scantask_scan_open_debug,
-						.check = scantask_scan_check,
+						.open = scantask_open_debug,
+						.check = scantask_check,
 						.arg = r };
 	void *answer;
 	size_t sz;
@@ -139,7 +139,7 @@ int scan_task__rows(struct workers *w, struct elf_file *f, struct code_rows *out
 
 	*out = (struct code_rows){ 0 };
 	if (w)
-		return scantask_scan_request_rows(w, &r);
+		return scantask_request_rows(w, &r);
 	code_rows__make(out, f);
 	return 0;
 }
@@ -151,7 +151,7 @@ int scan_task__overrides(struct workers *w, const struct elf_file *f, struct ove
 
 	*out = (struct overrides){ 0 };
 	if (w && f->machine && gopclntab__section(f, &table))
-		return scantask_scan_request_rows(w, &r);
+		return scantask_request_rows(w, &r);
 	overrides__find(out, f);
 	return 0;
 }
@@ -159,7 +159,7 @@ int scan_task__overrides(struct workers *w, const struct elf_file *f, struct ove
 /* ---- in a worker --------------------------------------------------------------------------------
  */
 
-static int scantask_scan_answer_rows(struct task *t, struct elf_file *f)
+static int scantask_answer_rows(struct task *t, struct elf_file *f)
 {
 	struct code_rows rows;
 
@@ -169,7 +169,7 @@ static int scantask_scan_answer_rows(struct task *t, struct elf_file *f)
 	return 0;
 }
 
-static int scantask_scan_answer_overrides(struct task *t, const struct elf_file *f)
+static int scantask_answer_overrides(struct task *t, const struct elf_file *f)
 {
 	struct scan_marks *a = calloc(1, sizeof(*a));
 	struct overrides found;
@@ -186,20 +186,18 @@ static int scantask_scan_answer_overrides(struct task *t, const struct elf_file 
 	return 0;
 }
 
-static int scantask_scan_answer(struct task *t, const struct remote_file *question,
-				struct elf_file *f)
+static int scantask_answer(struct task *t, const struct remote_file *question, struct elf_file *f)
 {
 	const struct scan_question *q = (const void *)question;
 
 	if (!f->machine)
 		return -ENOENT;
-	return q->kind == SCAN_ROWS ? scantask_scan_answer_rows(t, f)
-				    : scantask_scan_answer_overrides(t, f);
+	return q->kind == SCAN_ROWS ? scantask_answer_rows(t, f) : scantask_answer_overrides(t, f);
 }
 
 int scan_task__run(struct task *t)
 {
 	struct scan_question q;
 
-	return remote_file__answer(t, &q.file, sizeof(q), scantask_scan_answer);
+	return remote_file__answer(t, &q.file, sizeof(q), scantask_answer);
 }

@@ -135,7 +135,8 @@ static bool tablerows_find_trampoline(const struct table_rows *r, uint64_t from,
 
 /* The return address of a signal handler is the start of the trampoline. The walk looks up the byte
  * before it, even if that is in an FDE. */
-__attribute__((noinline)) static void fill_gap(struct table_rows *r, uint64_t to, bool padding)
+__attribute__((noinline)) static void tablerows_fill_gap(struct table_rows *r, uint64_t to,
+							 bool padding)
 {
 	const struct packed_rule none = { .how = PACKED_NONE };
 	uint64_t from = r->end;
@@ -173,7 +174,7 @@ void table_rows__gap(struct table_rows *r, uint64_t to)
 		       !tablerows_next_mark(r, r->end, to);
 
 	if (!padding || machine__links(r->source->machine))
-		fill_gap(r, to, padding);
+		tablerows_fill_gap(r, to, padding);
 	else if (has_code && elf_code__is_start_context(r->source->machine, code.bytes + code.sz))
 		tablerows_set_planted(r, to);
 }

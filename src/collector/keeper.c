@@ -115,7 +115,7 @@ bool keeper__detach(struct capture *capture)
 	return detached;
 }
 
-static bool keeper_is_alone(void)
+static bool keeper_has_one_thread(void)
 {
 	DIR *threads = opendir("/proc/self/task");
 	size_t cnt = 0;
@@ -132,7 +132,7 @@ void keeper__end(int fd, int status, bool goes_on)
 	unsigned char byte = (unsigned char)status;
 	int null;
 
-	if (fd < 0 || (!goes_on && keeper_is_alone()))
+	if (fd < 0 || (!goes_on && keeper_has_one_thread()))
 		return;
 	if (goes_on)
 		prctl(PR_SET_PDEATHSIG, 0);

@@ -24,7 +24,7 @@
 #define MACHINES_PID_NS 0xEFFFFFFC /* inode; include/linux/proc_ns.h: PROC_PID_INIT_INO */
 
 /* Returns true if the nearest existing folder on the path belongs to another user. */
-static bool privileges_is_elsewhere(const char *path)
+static bool privileges_folder_is_foreign(const char *path)
 {
 	char folder[PATH_MAX], *at;
 	struct stat st;
@@ -44,7 +44,7 @@ static bool privileges_always(const struct collector_options *o)
 
 /* Returns true if this process lacks some of the narrow capabilities. CAP_SYS_ADMIN then stands in
  * for them: older kernels have no others. */
-static bool privileges_stands_in(const struct collector_options *o)
+static bool privileges_lack_narrow(const struct collector_options *o)
 {
 	const uint64_t named =
 		CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_CHECKPOINT_RESTORE);
@@ -60,8 +60,9 @@ static bool privileges_launches(const struct collector_options *o)
 
 static bool privileges_writes_elsewhere(const struct collector_options *o)
 {
-	return privileges_is_elsewhere(o->status_path) ||
-	       privileges_is_elsewhere(o->metrics_path) || privileges_is_elsewhere(o->cache_dir);
+	return privileges_folder_is_foreign(o->status_path) ||
+	       privileges_folder_is_foreign(o->metrics_path) ||
+	       privileges_folder_is_foreign(o->cache_dir);
 }
 
 /* The capabilities that are kept while recording, when, and for what. */
@@ -81,7 +82,7 @@ static const struct {
 	{ CAP_SYSLOG, true, privileges_always },
 	/* raise the priority of the threads that drain rings above the load */
 	{ CAP_SYS_NICE, true, privileges_always },
-	{ CAP_SYS_ADMIN, true, privileges_stands_in },
+	{ CAP_SYS_ADMIN, true, privileges_lack_narrow },
 	/* end the command, which may run as another user */
 	{ CAP_KILL, false, privileges_launches },
 	{ CAP_DAC_OVERRIDE, false, privileges_writes_elsewhere },

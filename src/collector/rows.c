@@ -132,7 +132,7 @@ void rows__forget(struct rows *r)
 /* ---- rows ---------------------------------------------------------------------------------------
  */
 
-static int64_t rows_at_most_int64(uint64_t v)
+static int64_t rows_clamp_int64(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
@@ -166,15 +166,15 @@ int rows__add(struct rows *r, const struct resolved_event *sl, const struct thre
 	const struct event *e = &sl->event;
 	struct row row = {
 		.timestamp = clock__unix_ns(&r->clock, e->time_ns),
-		.duration = rows_at_most_int64(e->duration_ns),
+		.duration = rows_clamp_int64(e->duration_ns),
 		.span_id = e->span_id,
 		.parent_id = e->parent_id,
 		.id = e->id,
-		.amount = rows_at_most_int64(e->amount),
+		.amount = rows_clamp_int64(e->amount),
 		.ustack_id = sl->ustack_id,
 		.kstack_id = sl->kstack_id,
-		.runnable = rows_at_most_int64(e->runnable_ns),
-		.gaps = rows_at_most_int64(sl->gaps_ns),
+		.runnable = rows_clamp_int64(e->runnable_ns),
+		.gaps = rows_clamp_int64(sl->gaps_ns),
 		.cpu = e->cpu,
 		.tgid = (int32_t)e->tgid,
 		.pid = (int32_t)e->tid,
@@ -218,7 +218,7 @@ int rows__add_loss(struct rows *r, const struct capture_loss *l, uint64_t from_n
 		.timestamp = clock__unix_ns(&r->clock, to_ns),
 		.duration = (int64_t)(to_ns - from_ns),
 		.cpu = (int32_t)l->cpu,
-		.amount = rows_at_most_int64(l->cnt),
+		.amount = rows_clamp_int64(l->cnt),
 	};
 
 	labels__refresh(&r->labels, r->recording);

@@ -16,7 +16,7 @@ static const struct {
 					  "collector's cgroup" },
 };
 
-static void tally_warn_of(struct session_stats *s, size_t kind, const struct capture_loss *l)
+static void tally_warn_once(struct session_stats *s, size_t kind, const struct capture_loss *l)
 {
 	for (size_t i = 0; i < SAID_CNT; i++) {
 		if (s->said[kind][i] || strcmp(l->reason, warnings[i].reason) != 0)
@@ -34,7 +34,7 @@ void session_stats__lose(struct session_stats *s, const struct capture_loss *l)
 		if (!event_kind__is_of(k, l->probe))
 			continue;
 		s->lost[k] += l->cnt;
-		tally_warn_of(s, k, l);
+		tally_warn_once(s, k, l);
 		return;
 	}
 }

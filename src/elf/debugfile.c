@@ -44,7 +44,7 @@ static bool debugfile_same_owner(int a, int b)
 }
 
 /* Returns whether the owner of `fd` may speak about the file. */
-static bool debugfile_may_speak(const struct elf_file *f, int fd)
+static bool debugfile_trusts(const struct elf_file *f, int fd)
 {
 	if (elf_file__trusts(fd))
 		return elf_file__looks_like_one(fd);
@@ -154,7 +154,7 @@ static int debugfile_find_candidate(const struct elf_file *f, const char *dir,
 	if (has_path)
 		fd = debugfile_open_regular(beside ? debug_file__handle_beside(f, path)
 						   : handle__open(path));
-	if (fd >= 0 && debugfile_may_speak(f, fd))
+	if (fd >= 0 && debugfile_trusts(f, fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -224,7 +224,7 @@ static bool debugfile_read_debuglink(const struct elf_file *f, struct debug_quer
 	return ok;
 }
 
-static struct elf_file *debugfile_by_debuglink(const struct elf_file *f, const char *dir)
+static struct elf_file *debugfile_find_by_debuglink(const struct elf_file *f, const char *dir)
 {
 	struct elf_file *debug = NULL;
 	struct debug_query q = { 0 };
@@ -245,7 +245,7 @@ struct elf_file *debug_file__open(const struct elf_file *f, const char *dir)
 	if (f->fd >= 0 && f->build_id.sz)
 		debug = debugfile_open_matching(f, dir, &by_id, NULL);
 	if (f->fd >= 0 && !debug)
-		debug = debugfile_by_debuglink(f, dir);
+		debug = debugfile_find_by_debuglink(f, dir);
 	if (!debug)
 		errno = ENOENT;
 	return debug;

@@ -52,7 +52,7 @@ struct elf_cache {
 	size_t held_sz; /* sum of all accounts */
 };
 
-static void forget_inode(struct elf_cache *c, struct inode *i)
+static void elfcache_forget_inode(struct elf_cache *c, struct inode *i)
 {
 	if (i->entry)
 		DL_DELETE(i->entry->inodes, i);
@@ -78,7 +78,7 @@ static struct account *account_of(struct elf_cache *c, uint32_t owner)
 	return unused;
 }
 
-static void elfcache_let_go(struct elf_cache *c, struct elf_file *f)
+static void elfcache_uncharge(struct elf_cache *c, struct elf_file *f)
 {
 	if (!f->held_sz)
 		return;
@@ -89,11 +89,11 @@ static void elfcache_let_go(struct elf_cache *c, struct elf_file *f)
 static void elfcache_unlink_entry(struct elf_cache *c, struct elfcache_entry *e)
 {
 	while (e->inodes)
-		forget_inode(c, e->inodes);
+		elfcache_forget_inode(c, e->inodes);
 	if (e->named)
 		HASH_DELETE(hh_build_id, c->by_build_id, e);
 	HASH_DELETE(hh_file, c->by_file, e);
-	elfcache_let_go(c, e->file);
+	elfcache_uncharge(c, e->file);
 }
 
 static void elfcache_free_entry(struct elf_cache *c, struct elfcache_entry *e)
@@ -110,7 +110,7 @@ void elf_cache__free(struct elf_cache *c)
 	while (c->by_file)
 		elfcache_free_entry(c, c->by_file);
 	while (c->by_inode)
-		forget_inode(c, c->by_inode);
+		elfcache_forget_inode(c, c->by_inode);
 	free(c);
 }
 
@@ -133,7 +133,7 @@ static struct inode *elfcache_find_key(struct elf_cache *c, struct inode_key key
 	return i;
 }
 
-static struct inode *find_inode(struct elf_cache *c, const struct stat *st)
+static struct inode *elfcache_find_inode(struct elf_cache *c, const struct stat *st)
 {
 	return elfcache_find_key(c, elfcache_key_of(st));
 }
@@ -156,10 +156,11 @@ static void elfcache_remember_key(struct elf_cache *c, struct inode_key key,
 	if (e)
 		DL_APPEND(e->inodes, i);
 	if (HASH_COUNT(c->by_inode) > INODES_MAX)
-		forget_inode(c, c->by_inode);
+		elfcache_forget_inode(c, c->by_inode);
 }
 
-static void remember_inode(struct elf_cache *c, const struct stat *st, struct elfcache_entry *e)
+static void elfcache_remember_inode(struct elf_cache *c, const struct stat *st,
+				    struct elfcache_entry *e)
 {
 	elfcache_remember_key(c, elfcache_key_of(st), e);
 }
@@ -197,7 +198,7 @@ void elf_cache__name(struct elf_cache *c, struct elf_file *f, const struct recor
 	if (m->ino == 0 || (i && i->entry->file == f))
 		return;
 	if (i)
-		forget_inode(c, i);
+		elfcache_forget_inode(c, i);
 	if (!f->trusted)
 		return;
 	HASH_FIND(hh_file, c->by_file, &f, sizeof(f), e);
@@ -214,7 +215,7 @@ struct elf_file *elf_cache__by_name(struct elf_cache *c, const struct record_mma
 struct elf_file *elf_cache__find(struct elf_cache *c, const struct stat *st,
 				 const struct build_id *expected)
 {
-	struct inode *i = find_inode(c, st);
+	struct inode *i = elfcache_find_inode(c, st);
 
 	if (!i)
 		return errno = ENOENT, NULL;
@@ -267,7 +268,7 @@ static struct elfcache_entry *elfcache_unify(struct elf_cache *c, struct elf_fil
 static struct elfcache_entry *elfcache_take(struct elf_cache *c, struct elf_file *f)
 {
 	const struct stat own = { .st_dev = f->dev, .st_ino = f->ino, .st_ctim = f->ctime };
-	struct inode *i = find_inode(c, &own);
+	struct inode *i = elfcache_find_inode(c, &own);
 	struct elfcache_entry *e;
 
 	if (i && i->entry) { /* another open of this file finished first */
@@ -277,7 +278,7 @@ static struct elfcache_entry *elfcache_take(struct elf_cache *c, struct elf_file
 	}
 	e = elfcache_unify(c, f);
 	if (e && !i)
-		remember_inode(c, &own, e);
+		elfcache_remember_inode(c, &own, e);
 	return e;
 }
 
@@ -317,8 +318,8 @@ struct elf_file *elf_cache__adopt(struct elf_cache *c, struct elf_file *f, const
 {
 	struct elfcache_entry *e = f ? elfcache_take(c, f) : NULL;
 
-	if (st && (e || !f) && !find_inode(c, st))
-		remember_inode(c, st, e);
+	if (st && (e || !f) && !elfcache_find_inode(c, st))
+		elfcache_remember_inode(c, st, e);
 	return e ? e->file : NULL;
 }
 

@@ -204,7 +204,7 @@ static bool elffile_get_shdr(const struct bytes *b, uint64_t off, GElf_Shdr *sh)
 }
 
 /* Separate debug files have notes in sections only. */
-static void read_note_sections(struct elf_file *f, const struct bytes *b)
+static void elffile_read_note_sections(struct elf_file *f, const struct bytes *b)
 {
 	const struct elf_section_table *t = &f->section_table;
 	size_t sz = b->is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
@@ -304,7 +304,7 @@ static int elffile_identify(struct elf_file *f, uint8_t *head, size_t *head_sz)
 	return 0;
 }
 
-static int elffile_read_elf(struct elf_file *f, const uint8_t *head, size_t head_sz)
+static int elffile_read_headers(struct elf_file *f, const uint8_t *head, size_t head_sz)
 {
 	struct bytes b = { f->fd, head, head_sz, head[EI_CLASS] == ELFCLASS64 };
 	GElf_Ehdr ehdr;
@@ -321,7 +321,7 @@ static int elffile_read_elf(struct elf_file *f, const uint8_t *head, size_t head
 	err = elffile_read_phdrs(f, &b, &ehdr);
 	if (err)
 		return err;
-	read_note_sections(f, &b);
+	elffile_read_note_sections(f, &b);
 	return 0;
 }
 
@@ -344,7 +344,7 @@ Elf *elf_file__elf(const struct elf_file *f)
 }
 
 /* libelf must know the version before any other call. */
-__attribute__((constructor)) static void begin_libelf(void)
+__attribute__((constructor)) static void elffile_begin_libelf(void)
 {
 	elf_version(EV_CURRENT);
 }
@@ -379,7 +379,7 @@ struct elf_file *elf_file__new(int fd, const char *path)
 	if (!err)
 		err = elffile_identify(f, head, &head_sz);
 	if (!err)
-		err = elffile_read_elf(f, head, head_sz);
+		err = elffile_read_headers(f, head, head_sz);
 	if (!err)
 		return f;
 	elf_file__free(f);
@@ -400,7 +400,7 @@ struct elf_file *elf_file__from_memory(void *image, size_t sz, const char *path)
 	if (!err) {
 		f->trusted = true;
 		f->sz = sz;
-		err = elffile_read_elf(f, image, sz);
+		err = elffile_read_headers(f, image, sz);
 	}
 	if (!err)
 		return f;

@@ -39,8 +39,8 @@ static void namedsymbol_take_address(void *arg, const char *name, const Elf64_Sy
 }
 
 /* Calls `take` for each defined symbol of a table. */
-static void namedsymbol_each_symbol(const struct elf_file *f, uint32_t type, size_t *left,
-				    const struct symbol_taker *taker)
+static void namedsymbol_each(const struct elf_file *f, uint32_t type, size_t *left,
+			     const struct symbol_taker *taker)
 {
 	GElf_Shdr shdr, strings;
 	size_t sz = 0, names_sz = 0;
@@ -68,9 +68,9 @@ uint64_t elf_symbol__find_all(const struct elf_file *f, const struct elf_symbol_
 	const struct symbol_taker taker = { namedsymbol_take_address, &s };
 
 	memset(found, 0, wanted->cnt * sizeof(*found));
-	namedsymbol_each_symbol(f, SHT_DYNSYM, left, &taker);
+	namedsymbol_each(f, SHT_DYNSYM, left, &taker);
 	if (!found[0] || !found[wanted->cnt - 1])
-		namedsymbol_each_symbol(f, SHT_SYMTAB, left, &taker);
+		namedsymbol_each(f, SHT_SYMTAB, left, &taker);
 	return found[0];
 }
 
@@ -117,7 +117,7 @@ bool elf_symbol__code(const struct elf_file *f, const char *name, struct elf_sym
 {
 	struct code_search s = { .name = name };
 
-	namedsymbol_each_symbol(f, SHT_DYNSYM, left,
-				&(struct symbol_taker){ namedsymbol_take_largest, &s });
+	namedsymbol_each(f, SHT_DYNSYM, left,
+			 &(struct symbol_taker){ namedsymbol_take_largest, &s });
 	return s.sz && namedsymbol_find_offset(f, &s, code);
 }

@@ -6,8 +6,8 @@
 
 /* Reads the headers if the file has our class and byte order, together with the bytes before them
  * if these can be read, too. */
-static int sectionheaders_read_sections(struct section_headers *h, const struct elf_file *f,
-					elf_file_read_fn read)
+static int sectionheaders_read_table(struct section_headers *h, const struct elf_file *f,
+				     elf_file_read_fn read)
 {
 	const struct elf_section_table *t = &f->section_table;
 	size_t sz = t->cnt * sizeof(h->sections[0]);
@@ -48,7 +48,7 @@ static int sectionheaders_read_names(struct section_headers *h, const struct elf
 int section_headers__read(struct section_headers *h, const struct elf_file *f,
 			  elf_file_read_fn read)
 {
-	int err = sectionheaders_read_sections(h, f, read);
+	int err = sectionheaders_read_table(h, f, read);
 
 	return err ? err : sectionheaders_read_names(h, f, read);
 }

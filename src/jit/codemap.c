@@ -105,7 +105,7 @@ static struct codemap_page *codemap_find_page(const struct codemap *m, uint64_t 
 	return at == HASHINDEX_NONE ? NULL : &m->pages[at];
 }
 
-static int reserve_pieces(struct codemap *m, struct codemap_page *p, uint32_t cnt)
+static int codemap_reserve_pieces(struct codemap *m, struct codemap_page *p, uint32_t cnt)
 {
 	uint32_t cap = p->cap ? p->cap : PIECES_MIN;
 	struct piece *pieces;
@@ -133,7 +133,7 @@ static struct codemap_page *codemap_add_page(struct codemap *m, uint64_t number)
 	if (!pages)
 		return NULL;
 	m->pages = pages;
-	if (reserve_pieces(m, &page, 1) != 0)
+	if (codemap_reserve_pieces(m, &page, 1) != 0)
 		return NULL;
 	page.pieces[0] = (struct piece){ 0, NONE };
 	if (hashindex__add(&m->index, seed__mix(number), (uint32_t)m->page_cnt) != 0) {
@@ -158,7 +158,7 @@ static struct codemap_page *codemap_get_page(struct codemap *m, uint64_t number)
 }
 
 /* Returns the index of the piece with `off`. */
-static uint32_t find_piece(const struct codemap_page *p, uint32_t off)
+static uint32_t codemap_find_piece(const struct codemap_page *p, uint32_t off)
 {
 	return (uint32_t)SEARCH_COUNT(p->pieces, p->cnt, piece, piece->off <= off) - 1;
 }
@@ -167,7 +167,7 @@ static uint32_t find_piece(const struct codemap_page *p, uint32_t off)
  * piece begins at the page's end. */
 static uint32_t codemap_cut(struct codemap_page *p, uint32_t off)
 {
-	uint32_t at = find_piece(p, off);
+	uint32_t at = codemap_find_piece(p, off);
 
 	if (p->pieces[at].off == off)
 		return at;
@@ -201,7 +201,7 @@ static uint32_t codemap_add_version(struct codemap *m, uint32_t entry, uint32_t 
 	return at;
 }
 
-static int reserve_version(struct codemap *m)
+static int codemap_reserve_version(struct codemap *m)
 {
 	struct version *versions;
 
@@ -233,12 +233,12 @@ static int codemap_add_to_page(struct codemap *m, struct codemap_page *p, uint32
 	uint32_t from, to;
 	bool other = false;
 
-	if (reserve_pieces(m, p, p->cnt + 2) != 0)
+	if (codemap_reserve_pieces(m, p, p->cnt + 2) != 0)
 		return -ENOMEM;
 	from = codemap_cut(p, off);
 	to = codemap_cut(p, end);
 	for (uint32_t i = from; i < to; i++) {
-		int err = reserve_version(m);
+		int err = codemap_reserve_version(m);
 
 		if (err)
 			return err;
@@ -352,7 +352,7 @@ bool codemap__find(const struct codemap *m, uint64_t addr, uint64_t time_ns, str
 {
 	const struct codemap_page *p = codemap_find_page(m, addr >> PAGE_BITS);
 	const struct codemap_entry *e;
-	uint32_t last = p ? p->pieces[find_piece(p, addr % PAGE_SZ)].last : NONE;
+	uint32_t last = p ? p->pieces[codemap_find_piece(p, addr % PAGE_SZ)].last : NONE;
 
 	if (last == NONE)
 		return false;

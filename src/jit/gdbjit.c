@@ -92,7 +92,7 @@ static void gdbjit_search_file(const struct record_mmap *m, void *arg)
 }
 
 /* Searches the files again when the mappings change, which also happens at an exec. */
-static void find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
+static void gdbjit_find_descriptor(struct gdb_jit *g, const struct jit_owner *o)
 {
 	struct gdbjit_search s = { .owner = o, .files = { g->workers, .left = SEARCH_MAX } };
 	int maps = openat(o->proc, "maps", O_RDONLY | O_CLOEXEC);
@@ -142,7 +142,7 @@ bool gdb_jit__read(struct gdb_jit *g, const struct jit_owner *o)
 
 	if (mem < 0)
 		return true;
-	find_descriptor(g, o);
+	gdbjit_find_descriptor(g, o);
 	d = gdbjit_descriptor(g, mem);
 	if (memcmp(&d, &g->last, sizeof(d)) != 0) {
 		ok = gdbjit_read_list(

@@ -34,7 +34,7 @@ static void jit_drop(struct jit *j, struct process_code *p)
 	process_code__put(p);
 }
 
-static struct process_code *jit_find_oldest(const struct jit *j)
+static struct process_code *jit_find_oldest_process(const struct jit *j)
 {
 	struct process_code *oldest = j->processes;
 
@@ -43,7 +43,7 @@ static struct process_code *jit_find_oldest(const struct jit *j)
 	return oldest;
 }
 
-static struct process_code *jit_find_largest(const struct jit *j)
+static struct process_code *jit_find_largest_process(const struct jit *j)
 {
 	struct process_code *largest = j->processes;
 
@@ -66,9 +66,9 @@ static size_t jit_bytes_of_all(const struct jit *j)
 static void jit_keep_bounds(struct jit *j)
 {
 	while (jit_bytes_of_all(j) > BYTES_MAX)
-		process_code__empty(jit_find_largest(j), ASIDE_NS);
+		process_code__empty(jit_find_largest_process(j), ASIDE_NS);
 	while (HASH_COUNT(j->processes) > PROCESSES_MAX)
-		jit_drop(j, jit_find_oldest(j));
+		jit_drop(j, jit_find_oldest_process(j));
 }
 
 static struct process_code *jit_find(const struct jit *j, uint32_t tgid)
@@ -303,7 +303,7 @@ size_t jit__shrink(struct jit *j, size_t sz)
 	size_t freed = 0;
 
 	pthread_mutex_lock(&j->lock);
-	for (struct process_code *p; freed < sz && (p = jit_find_largest(j)) && p->sz;) {
+	for (struct process_code *p; freed < sz && (p = jit_find_largest_process(j)) && p->sz;) {
 		freed += p->sz;
 		process_code__empty(p, ASIDE_NS);
 	}

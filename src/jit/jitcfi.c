@@ -139,7 +139,7 @@ static void jitcfi_forget(struct jit_cfi *j, struct watched *w)
 	free(w);
 }
 
-static struct watched *add_watched(struct jit_cfi *j, uint32_t tgid)
+static struct watched *jitcfi_add_watched(struct jit_cfi *j, uint32_t tgid)
 {
 	struct watched *w = calloc(1, sizeof(*w));
 
@@ -156,7 +156,7 @@ static struct watched *add_watched(struct jit_cfi *j, uint32_t tgid)
 	return NULL;
 }
 
-static struct watched *find_watched(const struct jit_cfi *j, uint32_t tgid)
+static struct watched *jitcfi_find_watched(const struct jit_cfi *j, uint32_t tgid)
 {
 	struct watched *w;
 
@@ -174,7 +174,7 @@ static void jitcfi_forget_all(struct jit_cfi *j)
 
 static struct watched *jitcfi_watch(struct jit_cfi *j, uint32_t tgid)
 {
-	struct watched *w = find_watched(j, tgid);
+	struct watched *w = jitcfi_find_watched(j, tgid);
 
 	if (w && jit__is_current(j->jit, w->code))
 		return w;
@@ -182,7 +182,7 @@ static struct watched *jitcfi_watch(struct jit_cfi *j, uint32_t tgid)
 		jitcfi_forget(j, w);
 	if (HASH_COUNT(j->processes) >= PROCESSES_MAX)
 		jitcfi_forget_all(j);
-	return add_watched(j, tgid);
+	return jitcfi_add_watched(j, tgid);
 }
 
 /* ---- looking up ---------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ bool jit_cfi__none(const struct jit_cfi *j, const struct process *p)
 
 	if (!jit__may_have_frames(j->jit, p->tgid))
 		return true;
-	w = find_watched(j, p->tgid);
+	w = jitcfi_find_watched(j, p->tgid);
 	return w && jit__is_current(j->jit, w->code) && w->code->none;
 }
 

@@ -232,7 +232,7 @@ static uint32_t builder_frame_name(struct builder *b, const struct named_frame *
 
 /* Appends the offset of the frame to the name if options.offsets is set. All lines of a location
  * get the same offset. */
-static uint32_t builder_with_offset(struct builder *b, uint32_t name, uint64_t offset)
+static uint32_t builder_append_offset(struct builder *b, uint32_t name, uint64_t offset)
 {
 	struct buf text = { 0 };
 	char suffix[32];
@@ -268,7 +268,7 @@ static int location__set_lines(struct builder *b, struct location_entry *l, uint
 	for (size_t i = 0; i < cnt; i++) {
 		perftools__profiles__line__init(&lines[i]);
 		lines[i].function_id = builder_function_id(
-			b, builder_with_offset(b, found[i].name, offset), found[i].file);
+			b, builder_append_offset(b, found[i].name, offset), found[i].file);
 		lines[i].line = found[i].line;
 		lines[i].column = found[i].column;
 		l->pb.line[i] = &lines[i];

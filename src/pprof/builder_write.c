@@ -30,7 +30,7 @@
 	})
 
 /* Sets the range of each mapping to the sampled addresses, rounded to whole pages. */
-static void builder_write_set_ranges(struct builder *b)
+static void builder_set_ranges(struct builder *b)
 {
 	struct mapping_entry *m, *next;
 
@@ -62,7 +62,7 @@ static enum origin_kind origin_kind(const struct builder *b, const struct mappin
 }
 
 /* The program has no frame in stacks that begin in a library, such as those of Java's threads. */
-static void builder_write_add_missing_program(struct builder *b)
+static void builder_add_missing_program(struct builder *b)
 {
 	struct mapping_entry *m, *next;
 
@@ -108,7 +108,7 @@ static size_t builder_heaviest(const struct builder_candidate *candidates, size_
 
 /* Moves the main program to the front, because pprof takes the first mapping for it. The main
  * program is the origin with the highest sum of the last value. */
-static void builder_write_program_first(struct builder *b, Perftools__Profiles__Profile *p)
+static void builder_move_program_first(struct builder *b, Perftools__Profiles__Profile *p)
 {
 	struct builder_candidate *candidates = calloc(p->n_mapping + 1, sizeof(*candidates));
 	Perftools__Profiles__Mapping *program;
@@ -138,7 +138,7 @@ static void builder_write_program_first(struct builder *b, Perftools__Profiles__
 	p->mapping[0] = program;
 }
 
-static char **builder_write_collect_strings(struct builder *b, size_t *cnt)
+static char **builder_collect_strings(struct builder *b, size_t *cnt)
 {
 	char **strings;
 
@@ -160,7 +160,7 @@ struct gz_sink {
 	int err;
 };
 
-static void builder_write_sink_append(ProtobufCBuffer *base, size_t sz, const uint8_t *data)
+static void gz_sink_append(ProtobufCBuffer *base, size_t sz, const uint8_t *data)
 {
 	struct gz_sink *sink = (struct gz_sink *)base;
 
@@ -175,9 +175,9 @@ static void builder_write_sink_append(ProtobufCBuffer *base, size_t sz, const ui
 	}
 }
 
-static int builder_write_write_gz(const Perftools__Profiles__Profile *p, const char *path)
+static int builder_write_gz(const Perftools__Profiles__Profile *p, const char *path)
 {
-	struct gz_sink sink = { .base = { .append = builder_write_sink_append } };
+	struct gz_sink sink = { .base = { .append = gz_sink_append } };
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -222,7 +222,7 @@ static int builder_write_profile(struct builder *b, Perftools__Profiles__Profile
 	p->n_comment = b->comments.sz / sizeof(int64_t);
 	if (perftools__profiles__profile__get_packed_size(p) > PROFILE_SZ_MAX)
 		return -EFBIG;
-	return builder_write_write_gz(p, path);
+	return builder_write_gz(p, path);
 }
 
 int builder__write(struct builder *b, const char *path)
@@ -230,14 +230,14 @@ int builder__write(struct builder *b, const char *path)
 	Perftools__Profiles__Profile p = PERFTOOLS__PROFILES__PROFILE__INIT;
 	int err;
 
-	builder_write_add_missing_program(b);
-	builder_write_set_ranges(b);
+	builder_add_missing_program(b);
+	builder_set_ranges(b);
 	p.sample = COLLECT(b, samples, Perftools__Profiles__Sample, &p.n_sample);
 	p.mapping = COLLECT(b, mappings, Perftools__Profiles__Mapping, &p.n_mapping);
 	p.location = COLLECT(b, locations, Perftools__Profiles__Location, &p.n_location);
-	builder_write_program_first(b, &p);
+	builder_move_program_first(b, &p);
 	p.function = COLLECT(b, functions, Perftools__Profiles__Function, &p.n_function);
-	p.string_table = builder_write_collect_strings(b, &p.n_string_table);
+	p.string_table = builder_collect_strings(b, &p.n_string_table);
 	err = b->err		       ? b->err
 	      : buf__err(&b->comments) ? -ENOMEM
 				       : builder_write_profile(b, &p, path);

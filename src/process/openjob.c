@@ -21,7 +21,7 @@
 /* ---- in a thread of the jobs' -------------------------------------------------------------------
  */
 
-static struct open_job *openjob_of_job(struct job *job)
+static struct open_job *openjob_of(struct job *job)
 {
 	return (struct open_job *)((char *)job - offsetof(struct open_job, job));
 }
@@ -71,7 +71,7 @@ static _Noreturn void openjob_read_a_byte(int handle, const char *name)
  */
 static bool openjob_answers(struct job *job)
 {
-	const struct open_job *o = openjob_of_job(job);
+	const struct open_job *o = openjob_of(job);
 	char name[32];
 	pid_t pid;
 
@@ -87,7 +87,7 @@ static bool openjob_answers(struct job *job)
 /* Opens the file in a separate cache: the table's cache is for one thread only. */
 static void openjob_open_file(struct job *job)
 {
-	struct open_job *o = openjob_of_job(job);
+	struct open_job *o = openjob_of(job);
 	struct elf_cache *c = elf_cache__new(1, 0);
 
 	if (!c)
@@ -116,7 +116,7 @@ static void openjob_unname(struct open_job *o)
 }
 
 /* Removes the opening from the tables and releases its handle and overlays. */
-static void openjob_close_opening(struct open_job *o)
+static void openjob_close(struct open_job *o)
 {
 	openjob_unname(o);
 	if (o->hh.tbl)
@@ -139,7 +139,7 @@ void open_job__put(struct open_job *o)
 		return;
 	if (o->state == OPENING_WAITS) {
 		o->set->waiting_cnt -= openjob_has_handle(o);
-		openjob_close_opening(o);
+		openjob_close(o);
 	}
 	elf_file__put(o->file);
 	free(o);
@@ -152,12 +152,12 @@ static void openjob_finish(struct open_job *o)
 	if (o->file && !s->places.told && o->is_named)
 		elf_cache__name(s->files, o->file, &o->map);
 	o->state = OPENING_DONE;
-	openjob_close_opening(o);
+	openjob_close(o);
 }
 
 static void openjob_done(struct job *job)
 {
-	struct open_job *o = openjob_of_job(job);
+	struct open_job *o = openjob_of(job);
 	struct stat st = { .st_dev = o->key.dev, .st_ino = o->key.ino, .st_ctim = o->ctime };
 	bool known = o->key.ino && (o->found || o->no_elf);
 
@@ -306,7 +306,7 @@ static struct open_job *openjob_make(struct open_jobs *s, const struct open_requ
 	return o;
 }
 
-static bool openjob_is_roots(const struct stat *st)
+static bool openjob_only_root_writes(const struct stat *st)
 {
 	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
@@ -318,8 +318,8 @@ static void openjob_give_name(struct open_job *o, const struct record_mmap *m,
 	struct open_jobs *s = o->set;
 	struct open_job *before;
 
-	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 || !openjob_is_roots(st) ||
-	    !may_be_named(m, o->key.dev, o->key.ino))
+	if (!o->key.ino || o->state != OPENING_WAITS || m->ino == 0 ||
+	    !openjob_only_root_writes(st) || !may_be_named(m, o->key.dev, o->key.ino))
 		return;
 	openjob_unname(o);
 	before = openjob_find_name(s, openjob_name_of(m));

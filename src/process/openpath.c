@@ -146,7 +146,7 @@ static bool openpath_is_other_inode(const struct record_mmap *m, uint64_t dev, u
 
 /* Returns false if a build ID that was recorded by path belongs to another file, because the inode
  * differs. */
-static bool openpath_may_be(const struct open_request *r, const struct stat *st)
+static bool openpath_may_be_mapped(const struct open_request *r, const struct stat *st)
 {
 	const struct record_mmap *m = r->map;
 
@@ -168,18 +168,18 @@ static bool openpath_has_code(const struct elf_file *f, const struct record_mmap
 	return false;
 }
 
-static const struct build_id *openpath_expected_of(const struct open_request *r)
+static const struct build_id *openpath_expected_id(const struct open_request *r)
 {
 	return r->map->build_id.sz > 0 ? &r->map->build_id : NULL;
 }
 
-/* Like openpath_expected_of(), for a file that the process itself shows, or that is in the sysroot.
+/* Like openpath_expected_id(), for a file that the process itself shows, or that is in the sysroot.
  * If it has the recorded inode, it need not have a build ID that was recorded by path. */
-static const struct build_id *openpath_expected_with(const struct open_request *r,
-						     const struct stat *st)
+static const struct build_id *openpath_expected_id_with(const struct open_request *r,
+							const struct stat *st)
 {
 	return r->map->by_path && openpath_is_mapped_inode(r->map, st) ? NULL
-								       : openpath_expected_of(r);
+								       : openpath_expected_id(r);
 }
 
 /* A file that was found. */
@@ -240,9 +240,9 @@ static struct elf_file *openpath_use(struct elf_cache *c, const struct open_requ
 		return NULL;
 	if (!S_ISREG(x.st.st_mode))
 		return errno = sure ? ENOEXEC : ESTALE, NULL;
-	if (identified && !openpath_may_be(r, &x.st))
+	if (identified && !openpath_may_be_mapped(r, &x.st))
 		return errno = ESTALE, NULL;
-	x.expected = by_path ? openpath_expected_of(r) : openpath_expected_with(r, &x.st);
+	x.expected = by_path ? openpath_expected_id(r) : openpath_expected_id_with(r, &x.st);
 	f = openpath_open_candidate(c, r, &x);
 	sure |= x.expected || (identified && !openpath_is_vague(r->map));
 	if (!f || sure || openpath_has_code(f, r->map))
@@ -279,8 +279,8 @@ static struct elf_file *openpath_find_mapped_inode(struct elf_cache *c,
 
 	*there = may_be_queried(r->places) &&
 		 mmquery__stat(&query, r->map->start, r->map->len, st) == 0 &&
-		 (!r->places->told || openpath_may_be(r, st));
-	return *there ? elf_cache__find(c, st, openpath_expected_with(r, st))
+		 (!r->places->told || openpath_may_be_mapped(r, st));
+	return *there ? elf_cache__find(c, st, openpath_expected_id_with(r, st))
 		      : (errno = ENOENT, NULL);
 }
 
@@ -308,7 +308,7 @@ static struct elf_file *openpath_find_by_claim(struct elf_cache *c, const struct
  */
 static bool openpath_is_misnamed(struct elf_cache *c, const struct open_request *r)
 {
-	struct openpath_candidate x = { .expected = openpath_expected_of(r) };
+	struct openpath_candidate x = { .expected = openpath_expected_id(r) };
 	struct elf_file *f = NULL;
 
 	if (!r->map->by_path || !openpath_is_path(r))

@@ -26,7 +26,8 @@ struct heap {
 	uint32_t shift;
 };
 
-static void read_heap(struct remote *r, const struct runtime_layout *l, uint64_t at, struct heap *h)
+static void hotspot_read_heap(struct remote *r, const struct runtime_layout *l, uint64_t at,
+			      struct heap *h)
 {
 	uint64_t memory = at + l->at[JVM_HEAP_MEMORY], map = at + l->at[JVM_HEAP_MAP];
 
@@ -37,20 +38,20 @@ static void read_heap(struct remote *r, const struct runtime_layout *l, uint64_t
 }
 
 /* Returns how many there are. */
-static size_t read_heaps(struct remote *r, const struct runtime_layout *l,
-			 struct heap heaps[CODE_RANGES_MAX])
+static size_t hotspot_read_heaps(struct remote *r, const struct runtime_layout *l,
+				 struct heap heaps[CODE_RANGES_MAX])
 {
 	uint64_t array = remote__u64(r, l->heaps), data;
 	size_t cnt = array ? hotspot__u32(r, l, array, JVM_ARRAY_CNT) : 0;
 
 	if (l->version == JVM_ONE_HEAP) {
-		read_heap(r, l, array, &heaps[0]);
+		hotspot_read_heap(r, l, array, &heaps[0]);
 		return r->err ? 0 : 1;
 	}
 	cnt = cnt < CODE_RANGES_MAX ? cnt : CODE_RANGES_MAX;
 	data = cnt ? hotspot__word(r, l, array, JVM_ARRAY_DATA) : 0;
 	for (size_t i = 0; i < cnt; i++)
-		read_heap(r, l, remote__u64(r, data + 8 * i), &heaps[i]);
+		hotspot_read_heap(r, l, remote__u64(r, data + 8 * i), &heaps[i]);
 	return r->err ? 0 : cnt;
 }
 
@@ -58,7 +59,7 @@ int hotspot__read_ranges(struct remote *r, const struct runtime_layout *l, struc
 {
 	struct heap heaps[CODE_RANGES_MAX];
 
-	out->cnt = read_heaps(r, l, heaps);
+	out->cnt = hotspot_read_heaps(r, l, heaps);
 	for (size_t i = 0; i < out->cnt; i++) {
 		out->at[i].start = heaps[i].start;
 		out->at[i].end = heaps[i].end;
@@ -90,7 +91,7 @@ static uint64_t hotspot_code_find_blob(struct remote *r, const struct runtime_la
 				       uint64_t pc)
 {
 	struct heap heaps[CODE_RANGES_MAX];
-	size_t cnt = read_heaps(r, l, heaps);
+	size_t cnt = hotspot_read_heaps(r, l, heaps);
 	uint64_t block, blob;
 
 	for (size_t i = 0; i < cnt; i++) {

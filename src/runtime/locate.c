@@ -106,7 +106,7 @@ static const char *locate_name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void locate_look_into(const struct record_mmap *m, void *arg)
+static void locate_search_mapping(const struct record_mmap *m, void *arg)
 {
 	struct locate_search *s = arg;
 	const char *name = locate_name_of(m->path);
@@ -225,7 +225,7 @@ bool locate__process(const struct locate_wish *w, struct located *out)
 	*out = (struct located){ 0 };
 	out->err = maps < 0 ? maps : locate_read_ino(w->proc, w->tgid, &out->ino);
 	if (maps >= 0 && !out->err)
-		maps__read(maps, locate_look_into, &s);
+		maps__read(maps, locate_search_mapping, &s);
 	if (out->runtime) {
 		lseek(maps, 0, SEEK_SET);
 		maps__read(maps, locate_look_for_places, &s);

@@ -124,7 +124,7 @@ static bool php_skip_push(struct prologue *p)
 }
 
 /* Sets where execute_ex() keeps its caller's registers: pushes, then room for local variables. */
-static void read_prologue(struct remote *r, uint64_t execute, struct runtime_layout *l)
+static void php_read_prologue(struct remote *r, uint64_t execute, struct runtime_layout *l)
 {
 	uint8_t bytes[PROLOGUE_SZ] = { 0 };
 	struct prologue p = { bytes, bytes + sizeof(bytes) - 4, 0, 0 };
@@ -169,7 +169,7 @@ static int php_locate(struct remote *r, const uint64_t *symbols, struct runtime_
 		return err;
 	if (remote__u64(r, self) != self) /* before its first request */
 		return -EAGAIN;
-	read_prologue(r, symbols[PHP_EXECUTE], l);
+	php_read_prologue(r, symbols[PHP_EXECUTE], l);
 	php_set_cookie(l);
 	l->code_mask = UINT64_MAX;
 	*c = (struct capture_runtime){ .state_off = { (int64_t)symbols[PHP_GLOBALS] },

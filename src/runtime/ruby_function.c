@@ -148,8 +148,8 @@ static bool ruby_read_succinct(struct remote *r, uint64_t at, uint32_t sz, struc
 	return true;
 }
 
-static bool read_positions(struct remote *r, const struct insns_info *info, uint32_t sz,
-			   struct positions *p)
+static bool ruby_read_positions(struct remote *r, const struct insns_info *info, uint32_t sz,
+				struct positions *p)
 {
 	if (p->max == 1) {
 		positions__add(p, 0);
@@ -197,7 +197,7 @@ static int ruby_function_read_lines(struct remote *r, const struct runtime_layou
 	if (!p.at || !entries)
 		err = -ENOMEM;
 	else if (remote__read(&part, info.entries, entries, info.cnt * sizeof(*entries)) &&
-		 read_positions(&part, &info, (uint32_t)(f->sz / 8) - 1, &p))
+		 ruby_read_positions(&part, &info, (uint32_t)(f->sz / 8) - 1, &p))
 		err = ruby_function_add_places(f, &p, entries);
 	free(p.at);
 	free(entries);

@@ -49,7 +49,7 @@ static bool ruby_is_builtin(const struct snapshot *s, uint64_t tag)
 	return pc && pc < ADDRESS_MAX && tag - sp < NEAR;
 }
 
-static void read_tags(const struct snapshot *s, uint64_t tag, struct tags *t)
+static void ruby_read_tags(const struct snapshot *s, uint64_t tag, struct tags *t)
 {
 	uint64_t before = 0, first;
 
@@ -128,7 +128,7 @@ size_t ruby__split(const struct runtime_calls *c, struct runtime_run *runs)
 		runs[cnt++] = (struct runtime_run){ first, i + 1 - first, 0, 0 };
 		first = i + 1;
 	}
-	read_tags(c->stack, c->base, &tags);
+	ruby_read_tags(c->stack, c->base, &tags);
 	if (ruby_find_vm_exec(&tags, cnt, &pc)) {
 		ruby_runs_keep_only(&tags, pc);
 		ruby_set_anchors(c, runs, cnt, &tags);

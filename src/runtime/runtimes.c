@@ -380,7 +380,7 @@ static size_t runtimes_take_calls(struct runtimes *r, const struct event *e,
 	return c->cnt;
 }
 
-static bool is_looked_at(struct runtimes *r, const struct process *p)
+static bool runtimes_is_looked_at(struct runtimes *r, const struct process *p)
 {
 	const struct seen *s = seen__of(r, p->tgid);
 
@@ -395,7 +395,7 @@ static bool runtimes_merge_code(struct runtimes *r, const struct runtimes_event 
 	bool all;
 
 	if (!owner.layout)
-		return e->last || !is_looked_at(r, p);
+		return e->last || !runtimes_is_looked_at(r, p);
 	if (owner.layout->runtime->split)
 		return true;
 	if (!scripts__begin(r->scripts, &owner))

@@ -20,7 +20,7 @@ struct sizes {
 	uint32_t kind_cnt;
 };
 
-static bool read_sizes(const struct v8_heap *h, struct sizes *s)
+static bool v8_read_sizes(const struct v8_heap *h, struct sizes *s)
 {
 	const struct runtime_layout *l = h->layout;
 
@@ -50,7 +50,7 @@ struct bytecodes {
 	size_t sz;
 };
 
-static bool read_bytecodes(const struct v8_heap *h, uint64_t array, struct bytecodes *b)
+static bool v8_read_bytecodes(const struct v8_heap *h, uint64_t array, struct bytecodes *b)
 {
 	int32_t sz = v8__has_type(h, array, V8_TYPE_BYTECODE)
 			     ? v8__smi(v8__field(h, array, V8_BYTECODE_CNT))
@@ -99,8 +99,8 @@ int v8__read_baseline(const struct v8_heap *h, uint64_t code, struct code_blob *
 	int err = 0;
 
 	bytes = v8__bytes(h, v8__field(h, code, V8_CODE_POSITIONS), &sz);
-	if (bytes && read_sizes(h, &s) &&
-	    read_bytecodes(h, v8__field(h, code, V8_CODE_DEOPT), &codes)) {
+	if (bytes && v8_read_sizes(h, &s) &&
+	    v8_read_bytecodes(h, v8__field(h, code, V8_CODE_DEOPT), &codes)) {
 		table = (struct v8_numbers){ bytes, bytes + sz, false };
 		err = v8_baseline_read_places(b, &s, &codes, &table);
 	}

@@ -210,7 +210,7 @@ static uint64_t v8_own_function(const struct v8_heap *h, uint64_t deopt)
 	return shared;
 }
 
-static int read_inlined(struct v8_scopes_reader *s, uint64_t deopt)
+static int v8_read_inlined(struct v8_scopes_reader *s, uint64_t deopt)
 {
 	const struct runtime_layout *l = s->heap->layout;
 	size_t sz;
@@ -237,7 +237,7 @@ static int v8_scopes_read_all(struct v8_scopes_reader *s, uint64_t code)
 
 	if (v8_scopes_find_function(s, v8_own_function(h, deopt)) != 0 || h->remote->err)
 		return -EINVAL;
-	err = read_inlined(s, deopt);
+	err = v8_read_inlined(s, deopt);
 	h->remote->err = false;
 	bytes = err ? NULL : v8__bytes(h, v8__field(h, code, V8_CODE_POSITIONS), &sz);
 	if (bytes) {

@@ -237,7 +237,7 @@ struct export_options_parse {
 
 /* The rows that `accepts` has, then the general ones; `out` has room for all and a last empty one.
  */
-static void export_options_argp_options(uint64_t accepts, struct argp_option *out)
+static void export_options_make_argp(uint64_t accepts, struct argp_option *out)
 {
 	for (size_t i = 0; i < ROW_CNT; i++)
 		if (rows[i].bit & accepts)
@@ -334,7 +334,7 @@ static void export_options_print_completion(const struct subcommand *s, const ch
 
 	for (; s->name; s++, c.command_cnt++) {
 		assert(c.command_cnt < SUBCOMMAND_MAX);
-		export_options_argp_options(s->accepts, options[c.command_cnt]);
+		export_options_make_argp(s->accepts, options[c.command_cnt]);
 		commands[c.command_cnt] = (struct completion_command){
 			s->name, s->summary, { options[c.command_cnt] }, s->argument
 		};
@@ -386,13 +386,13 @@ static error_t export_options_parse_one(int key, char *arg, struct argp_state *s
 	return ARGP_ERR_UNKNOWN;
 }
 
-static void help_subcommand(const struct subcommand *s)
+static void export_options_help_subcommand(const struct subcommand *s)
 {
 	struct argp_option options[ROW_CNT + GENERAL_CNT + 1];
 	char doc[4096], name[64];
 	struct argp argp = { .options = options, .args_doc = s->argument, .doc = doc };
 
-	export_options_argp_options(s->accepts, options);
+	export_options_make_argp(s->accepts, options);
 	snprintf(doc, sizeof(doc), "%s\v%s", s->summary, s->doc);
 	snprintf(name, sizeof(name), "stacksexport %s", s->name);
 	argp_help(&argp, stdout, ARGP_HELP_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG, name);
@@ -453,7 +453,7 @@ static bool export_options_check(const struct export_options_parse *p, int *stat
 	}
 	if (p->help) {
 		if (o->subcommand)
-			help_subcommand(o->subcommand);
+			export_options_help_subcommand(o->subcommand);
 		else
 			export_options_help_all(p->subcommands);
 		return false;
@@ -477,7 +477,7 @@ bool export_options__parse(struct export_options *o, const struct subcommand *su
 	int argc = 0;
 
 	*o = (struct export_options){ 0 };
-	export_options_argp_options(~0ull, options);
+	export_options_make_argp(~0ull, options);
 	while (argv[argc])
 		argc++;
 	argp_err_exit_status = STATUS_USAGE;

@@ -97,7 +97,7 @@ static double top_percent(int64_t part, int64_t all)
 	return (double)(int64_t)(1000.0 * (double)part / (double)all) / 10;
 }
 
-static int print_facts(struct top *top, const int64_t f[FACT_CNT])
+static int top_print_facts(struct top *top, const int64_t f[FACT_CNT])
 {
 	char when[MOMENT_TEXT_SZ];
 	int64_t missing = 0;
@@ -226,7 +226,7 @@ static int top_fill(struct top *top)
 	top->request.reads = 1ull << EVENT_PROFILE | 1ull << EVENT_SWITCH;
 	if (rows.cpu == 0 && rows.offcpu == 0)
 		return request__empty(&top->request);
-	if (top_base__functions(db) != 0 || print_facts(top, facts) != 0 ||
+	if (top_base__functions(db) != 0 || top_print_facts(top, facts) != 0 ||
 	    top_print_all(top, rows.cpu > 0, rows.offcpu > 0) != 0)
 		return STATUS_FAILED;
 	return STATUS_OK;

@@ -91,7 +91,7 @@ static int toptable_decimals(const struct top_table *t, idx_t column, duckdb_typ
 }
 
 /* Whether a time of the row is not 0 when it is printed; what is not shown is in the sums. */
-static bool toptable_has_something(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
+static bool toptable_row_has_value(const struct top_table *t, duckdb_data_chunk chunk, idx_t row)
 {
 	bool found = false;
 
@@ -147,7 +147,7 @@ static void table__rows(struct top_table *t, duckdb_result *result, size_t row_m
 	while ((chunk = duckdb_fetch_chunk(*result))) {
 		for (idx_t row = 0; row < duckdb_data_chunk_get_size(chunk); row++)
 			table__row(t, chunk, row,
-				   t->shown_cnt < row_max && toptable_has_something(t, chunk, row));
+				   t->shown_cnt < row_max && toptable_row_has_value(t, chunk, row));
 		duckdb_destroy_data_chunk(&chunk);
 	}
 	if (t->row_cnt > t->shown_cnt) {

@@ -92,7 +92,7 @@ static const char *const modes[MODE_CNT] = {
 	[MODE_CACHING] = "caching",
 };
 
-static enum mode parse_mode(const char *arg, struct argp_state *state)
+static enum mode stacktrace_options_parse_mode(const char *arg, struct argp_state *state)
 {
 	for (enum mode m = 0; m < MODE_CNT; m++)
 		if (strcmp(modes[m], arg) == 0)
@@ -157,7 +157,7 @@ static error_t stacktrace_options_parse_one(int key, char *arg, struct argp_stat
 	switch (key) {
 	case 'i': o->input = stacktrace_options_path_or_std(arg); return 0;
 	case 'o': o->output = stacktrace_options_path_or_std(arg); return 0;
-	case 'm': o->mode = parse_mode(arg, state); return 0;
+	case 'm': o->mode = stacktrace_options_parse_mode(arg, state); return 0;
 	case 'f': o->format = stacktrace_options_parse_format(arg, state); return 0;
 	case 'v': o->verbosity = o->verbosity > 1 ? o->verbosity : 1; return 0;
 	case KEY_TO: stacktrace_options_parse_target(o, arg, state); return 0;

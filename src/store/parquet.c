@@ -208,8 +208,8 @@ static void parquet_put_sorting(struct thrift *t)
 }
 
 /* places: of the column indexes, then of the offset indexes of the group. */
-static void put_row_group(struct thrift *t, const struct parquet *p, size_t group,
-			  const struct place *places)
+static void parquet_put_row_group(struct thrift *t, const struct parquet *p, size_t group,
+				  const struct place *places)
 {
 	const struct row_group *g = &p->groups[group];
 	uint64_t raw_sz = 0, stored_sz = 0;
@@ -250,7 +250,7 @@ static void parquet_put_footer(struct parquet *p, struct buf *out, const struct 
 	thrift__i64(&t, 3, (int64_t)p->row_cnt);
 	thrift__list(&t, 4, THRIFT_STRUCT, p->group_cnt);
 	for (size_t g = 0; g < p->group_cnt; g++)
-		put_row_group(&t, p, g, places + g * p->leaf_cnt);
+		parquet_put_row_group(&t, p, g, places + g * p->leaf_cnt);
 	thrift__list(&t, 5, THRIFT_STRUCT, 3);
 	parquet_put_key(&t, p->version_key, SCHEMA_VERSION);
 	parquet_put_key(&t, "stacks.version", STACKS_VERSION);

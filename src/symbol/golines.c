@@ -67,7 +67,7 @@ struct go_place {
 
 /* Moves to the place that `off`, in the function's code, belongs to. Returns false if there is
  * none. */
-static bool golines_go_place_find(struct cursor *c, uint64_t off, struct go_place *p)
+static bool go_place_find(struct cursor *c, uint64_t off, struct go_place *p)
 {
 	uint64_t end = 0;
 
@@ -87,8 +87,8 @@ static bool golines_go_place_find(struct cursor *c, uint64_t off, struct go_plac
 	return end > off;
 }
 
-static void golines_code_lines_add(struct code_lines *out, const char *function, const char *file,
-				   uint32_t line)
+static void golines_add_line(struct code_lines *out, const char *function, const char *file,
+			     uint32_t line)
 {
 	out->v[out->cnt++] = (struct code_line){ function, file, line };
 }
@@ -109,16 +109,16 @@ bool go_lines__at(const struct go_lines *l, uint64_t vaddr, struct code_lines *o
 	c = cursor__on(l->code + range->at, range[1].at - range->at);
 	inlined_cnt = cursor__u32(&c);
 	inlined = cursor__bytes(&c, inlined_cnt * sizeof(struct go_inlined));
-	if (c.err || !golines_go_place_find(&c, off - range->start, &place) || !place.file)
+	if (c.err || !go_place_find(&c, off - range->start, &place) || !place.file)
 		return false;
 	while (place.inlined && place.inlined <= inlined_cnt && out->cnt < CODE_LINES_MAX - 1) {
 		struct go_inlined call;
 
 		memcpy(&call, inlined + (place.inlined - 1) * sizeof(call), sizeof(call));
-		golines_code_lines_add(out, go_lines_string(l, call.function),
-				       go_lines_string(l, place.file), place.line);
+		golines_add_line(out, go_lines_string(l, call.function),
+				 go_lines_string(l, place.file), place.line);
 		place = (struct go_place){ call.file, call.caller, call.line };
 	}
-	golines_code_lines_add(out, NULL, go_lines_string(l, place.file), place.line);
+	golines_add_line(out, NULL, go_lines_string(l, place.file), place.line);
 	return true;
 }

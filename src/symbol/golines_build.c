@@ -64,7 +64,7 @@ struct go_values {
 };
 
 /* Returns the values of the table at an offset. Without a table, the value is always -1. */
-static struct go_values golines_go_values_of(const struct go_builder *b, uint32_t at)
+static struct go_values go_values_of(const struct go_builder *b, uint32_t at)
 {
 	const struct gopclntab *t = &b->table;
 	struct go_values v = { .step = t->step, .value = UINT32_MAX, .end = UINT64_MAX };
@@ -77,7 +77,7 @@ static struct go_values golines_go_values_of(const struct go_builder *b, uint32_
 }
 
 /* Moves to the next value. Returns false at the end. */
-static bool golines_go_values_next(struct go_values *v)
+static bool go_values_next(struct go_values *v)
 {
 	uint64_t delta = cursor__uleb(&v->c);
 
@@ -113,9 +113,8 @@ static int go_builder_add_row(struct go_builder *b, const struct go_row *r)
 /* Merges the three tables of a function. Returns 0, -E2BIG or -ENOMEM. */
 static int go_builder_read_rows(struct go_builder *b, const struct go_places *p, uint64_t sz)
 {
-	struct go_values file = golines_go_values_of(b, p->file),
-			 line = golines_go_values_of(b, p->line),
-			 inlined = golines_go_values_of(b, p->inlined);
+	struct go_values file = go_values_of(b, p->file), line = go_values_of(b, p->line),
+			 inlined = go_values_of(b, p->inlined);
 	struct go_values *all[] = { &file, &line, &inlined };
 	uint64_t pos = 0;
 	int err = 0;
@@ -129,7 +128,7 @@ static int go_builder_read_rows(struct go_builder *b, const struct go_places *p,
 			while (all[i]->end <= pos) {
 				if (b->steps++ == STEPS_MAX)
 					return -E2BIG;
-				if (!golines_go_values_next(all[i]))
+				if (!go_values_next(all[i]))
 					return 0;
 			}
 			end = all[i]->end < end ? all[i]->end : end;

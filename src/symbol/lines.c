@@ -304,7 +304,7 @@ static const char *lines_file_name(struct lines *l, struct lines_unit *u, const 
 	return lines_keep(l, file, &id);
 }
 
-static struct line source_line(struct lines *l, struct lines_unit *u, uint64_t vaddr)
+static struct line lines_find(struct lines *l, struct lines_unit *u, uint64_t vaddr)
 {
 	Dwarf_Line *src = dwarf_getsrc_die(&u->cu, vaddr);
 	struct line line = { 0 };
@@ -341,7 +341,7 @@ int lines__at(struct lines *l, struct line_query q, line_fn fn, void *arg)
 		return -ENOENT;
 	if (unit__index(u) != 0)
 		return -ENOMEM;
-	line = source_line(l, u, q.vaddr);
+	line = lines_find(l, u, q.vaddr);
 	at = range_map__find(&u->map, q.vaddr);
 	if (at == RANGE_NONE && !line.file)
 		return -ENOENT;

@@ -130,7 +130,7 @@ static bool symtab_read_take(struct elf_file *f, struct symtab_read *r)
 }
 
 /* Returns false while the symbols are being read. */
-static bool symread_symtab_is_settled(struct elf_file *f, struct jobs *jobs)
+static bool symtab_read_is_settled(struct elf_file *f, struct jobs *jobs)
 {
 	struct elf_attachment *slot = &f->slots[ELF_SLOT_SYMTAB_READ];
 	struct symtab_read *r = slot->data;
@@ -154,7 +154,7 @@ enum symbol_answer elf_file__symbol_now(struct elf_file *f, uint64_t vaddr, stru
 {
 	bool readable;
 
-	if (!symread_symtab_is_settled(f, jobs))
+	if (!symtab_read_is_settled(f, jobs))
 		return SYMBOL_READS;
 	if (jobs__workers(jobs) && elf_file__mangled(f, vaddr))
 		return SYMBOL_MANGLED;

@@ -257,7 +257,8 @@ static bool fastwalk_end_at_root(struct fastwalk_slot *l, struct packed_rule r)
 	return fastwalk_end_here(l, FASTWALK_ROOT);
 }
 
-__attribute__((noinline)) static bool climb_slowly(struct fastwalk_slot *l, struct packed_rule r)
+__attribute__((noinline)) static bool fastwalk_climb_slowly(struct fastwalk_slot *l,
+							    struct packed_rule r)
 {
 	if (r.how == PACKED_ROOT)
 		return fastwalk_end_at_root(l, r);
@@ -350,7 +351,7 @@ static inline bool fastwalk_climb(struct fastwalk *w, struct fastwalk_slot *l)
 	fastwalk_add_frame(l);
 	if (unlikely(head > PACKED_FP) || unlikely(pc_at >= l->words_end) ||
 	    unlikely(fp_at >= l->words_end))
-		return climb_slowly(l, *r);
+		return fastwalk_climb_slowly(l, *r);
 	if (fastwalk_stays(l, cfa))
 		return false;
 	l->sp = cfa;

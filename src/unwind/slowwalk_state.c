@@ -2,8 +2,8 @@
 #include "unwind/slowwalk_state.h"
 
 /* Like slowwalk__find_cfi(), for generated code; addresses are those of the process. */
-static struct libdw_rules *slowwalk_state_find_jit_cfi(const struct slowwalk *w,
-						       const struct frame *f, uint64_t *vaddr)
+static struct libdw_rules *slowwalk_find_jit_cfi(const struct slowwalk *w, const struct frame *f,
+						 uint64_t *vaddr)
 {
 	struct jit_place place = { w->process->tgid, frame__place(f), w->sample->time_ns };
 	struct elf_file *file;
@@ -24,7 +24,7 @@ struct libdw_rules *slowwalk__find_cfi(struct slowwalk *w, const struct frame *f
 
 	w->awaits |= m->opening != NULL;
 	if (!m->file)
-		return slowwalk_state_find_jit_cfi(w, f, vaddr);
+		return slowwalk_find_jit_cfi(w, f, vaddr);
 	if (m->file->machine != slowwalk__machine(w) ||
 	    !elf_file__vaddr(m->file, frame__place(f) - m->start + m->pgoff, vaddr))
 		return NULL;

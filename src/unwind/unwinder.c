@@ -130,7 +130,7 @@ static void unwinder_learn(struct unwinder *u, struct fastwalk_slot *l, const st
 }
 
 /* Returns whether a table has no rule for the next frame. */
-static bool unwinder_is_bare(struct unwinder *u)
+static bool unwinder_has_no_rule(struct unwinder *u)
 {
 	const struct slowwalk *w = &u->walk;
 	uint64_t place = slowwalk__pc(w) - !!(w->flags & FRAME_CALLER);
@@ -146,7 +146,7 @@ static enum unwind_status unwinder_cross(struct unwinder *u, struct fastwalk_slo
 	enum unwind_status status;
 
 	do {
-		w->bare = unwinder_is_bare(u);
+		w->bare = unwinder_has_no_rule(u);
 		status = unwinder_walk_frame(w);
 		if (status != SLOWWALK_GO_ON)
 			return status;
@@ -166,7 +166,7 @@ static enum unwind_status unwinder_cross(struct unwinder *u, struct fastwalk_slo
 }
 
 /* Continues slowly after the frames of the fast walk; the first frame has all registers. */
-static enum unwind_status unwinder_walk_behind(struct unwinder *u, struct fastwalk_slot *l)
+static enum unwind_status unwinder_walk_slowly(struct unwinder *u, struct fastwalk_slot *l)
 {
 	struct slowwalk *w = &u->walk;
 	const struct machine *m = slowwalk__machine(w);
@@ -219,7 +219,7 @@ static enum unwind_status unwinder_walk(struct unwinder *u, struct fastwalk_slot
 	case FASTWALK_SWITCH: return unwinder_switched(u, l);
 	case FASTWALK_CUT: return unwinder_done(u, l, UNWIND_TRUNCATED);
 	case FASTWALK_NO_CFI:
-		status = unwinder_walk_behind(u, l);
+		status = unwinder_walk_slowly(u, l);
 		u->stats.partly += status != SLOWWALK_GO_ON && unwinder_is_final(w);
 		return status;
 	case FASTWALK_ROOT: /* nothing is left */
@@ -253,7 +253,7 @@ static uint64_t unwinder_code_bits(const struct sample *s)
 }
 
 /* Assigns field by field: see event__sample(). */
-static void unwinder_begin_flat(struct fastwalk_slot *l, struct walk_job *j)
+static void unwinder_begin_fast(struct fastwalk_slot *l, struct walk_job *j)
 {
 	const struct sample *s = j->sample;
 	const struct machine *m = s->machine;
@@ -309,13 +309,13 @@ static bool unwinder_finish(struct unwinder *u, struct fastwalk_slot *l)
 }
 
 /* Walks up to WALKS_MAX samples. */
-static void unwinder_walk_some(struct unwinder *u, struct walk_job *jobs, size_t cnt)
+static void unwinder_walk_batch(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 {
 	struct fastwalk_slot lanes[WALKS_MAX];
 	size_t left;
 
 	for (size_t i = 0; i < cnt; i++)
-		unwinder_begin_flat(&lanes[i], &jobs[i]);
+		unwinder_begin_fast(&lanes[i], &jobs[i]);
 	for (; cnt; cnt = left) {
 		fastwalk__go(u->flat, lanes, cnt);
 		left = 0;
@@ -330,7 +330,7 @@ void unwinder__walk(struct unwinder *u, const struct process *process, const str
 {
 	u->walk.jobs = NULL;
 	u->walk.patient = false;
-	unwinder_walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
+	unwinder_walk_batch(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
 bool unwinder__try(struct unwinder *u, const struct process *process, const struct sample *sample,
@@ -347,8 +347,8 @@ void unwinder__try_many(struct unwinder *u, struct walk_job *jobs, size_t cnt)
 	u->walk.jobs = u->jobs;
 	u->walk.patient = true;
 	for (; cnt > WALKS_MAX; jobs += WALKS_MAX, cnt -= WALKS_MAX)
-		unwinder_walk_some(u, jobs, WALKS_MAX);
-	unwinder_walk_some(u, jobs, cnt);
+		unwinder_walk_batch(u, jobs, WALKS_MAX);
+	unwinder_walk_batch(u, jobs, cnt);
 }
 
 void unwinder__walk_available(struct unwinder *u, const struct process *process,
@@ -356,7 +356,7 @@ void unwinder__walk_available(struct unwinder *u, const struct process *process,
 {
 	u->walk.jobs = u->jobs;
 	u->walk.patient = false;
-	unwinder_walk_some(u, &(struct walk_job){ process, sample, trace, false }, 1);
+	unwinder_walk_batch(u, &(struct walk_job){ process, sample, trace, false }, 1);
 }
 
 void unwinder__stats(const struct unwinder *u, struct unwinder_stats *s)

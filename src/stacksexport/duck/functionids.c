@@ -210,7 +210,7 @@ static struct recent *numbering_find(struct numbering *n, const struct recent *w
 			  RECENT_CNT];
 }
 
-static bool is_recent(const struct recent *r, const struct recent *wanted)
+static bool functionids_is_recent(const struct recent *r, const struct recent *wanted)
 {
 	return r->id && memcmp(&r->name, &wanted->name, sizeof(r->name)) == 0 &&
 	       memcmp(&r->module, &wanted->module, sizeof(r->module)) == 0;
@@ -235,7 +235,7 @@ static int32_t numbering_id(struct numbering *n, idx_t at)
 	wanted.name = functionids_text_key(name);
 	wanted.module = functionids_text_key(frames__text(&n->frames, FRAME_MODULE, at));
 	r = numbering_find(n, &wanted);
-	if (is_recent(r, &wanted))
+	if (functionids_is_recent(r, &wanted))
 		return r->id;
 	wanted.id = numbering_look_up(n, at);
 	*r = wanted;
@@ -403,7 +403,7 @@ int function_ids__add(struct db *db, struct function_numbers *f,
 }
 
 /* Registers the listing, which owns the functions. */
-static duckdb_state register_listing(struct db *db, struct function_numbers *f)
+static duckdb_state listing_register(struct db *db, struct function_numbers *f)
 {
 	duckdb_table_function t = duckdb_create_table_function();
 	duckdb_state state;
@@ -428,7 +428,7 @@ int function_ids__register(struct db *db, struct function_places *places,
 		log__error("out of memory");
 		return -ENOMEM;
 	}
-	if (register_listing(db, *out) == DuckDBSuccess)
+	if (listing_register(db, *out) == DuckDBSuccess)
 		return function_ids__add(db, *out, &scalar);
 	log__error("cannot add functions_seen() to DuckDB");
 	return -EINVAL;

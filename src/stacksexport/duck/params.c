@@ -53,7 +53,7 @@ static void params_emit(struct params_scanner *s, const char *text)
 	buf__append(&s->out, text, strlen(text));
 }
 
-static void emit_param(struct params_scanner *s, enum param p)
+static void params_emit_param(struct params_scanner *s, enum param p)
 {
 	params_emit(s, "CAST($");
 	params_emit(s, param_names[p]);
@@ -131,8 +131,8 @@ static void params_emit_piece(struct params_scanner *s, const struct literal *l,
 
 /* Emits the literal, or an expression of its parts. Leaves out empty parts unless there is nothing
  * else. */
-static void emit_literal(struct params_scanner *s, const struct literal *l, const char *body,
-			 const char *end)
+static void params_emit_literal(struct params_scanner *s, const struct literal *l, const char *body,
+				const char *end)
 {
 	const char *from = body, *at = body;
 	bool cut = false;
@@ -149,7 +149,7 @@ static void emit_literal(struct params_scanner *s, const struct literal *l, cons
 			params_emit_piece(s, l, from, at);
 			params_emit(s, " || ");
 		}
-		emit_param(s, p);
+		params_emit_param(s, p);
 		cut = true;
 		from = at += param__sz(p);
 	}
@@ -166,7 +166,7 @@ static int params_literal(struct params_scanner *s, const struct literal *l)
 
 	if (!end)
 		return -EINVAL;
-	emit_literal(s, l, body, end);
+	params_emit_literal(s, l, body, end);
 	s->pos = end + l->close_sz;
 	return 0;
 }
@@ -207,7 +207,7 @@ static int params_bare(struct params_scanner *s)
 		params_copy(s, 1);
 		return 0;
 	}
-	emit_param(s, p);
+	params_emit_param(s, p);
 	s->pos += param__sz(p);
 	return 0;
 }

@@ -160,7 +160,7 @@ static int merge_all(struct merger *m)
 	return err;
 }
 
-static size_t merge_count_bad(const struct merge_inputs *in)
+static size_t merge_count_bad_batches(const struct merge_inputs *in)
 {
 	size_t cnt = 0;
 
@@ -215,8 +215,8 @@ static int merge_once(struct merger *m, const struct merge_args *args)
 	}
 	if (!err)
 		err = merge_found(m, args);
-	if (!err && merge_count_bad(&m->in))
-		log__warn("%zu batches were left out", merge_count_bad(&m->in));
+	if (!err && merge_count_bad_batches(&m->in))
+		log__warn("%zu batches were left out", merge_count_bad_batches(&m->in));
 	return err;
 }
 

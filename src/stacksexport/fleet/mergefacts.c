@@ -55,8 +55,8 @@ static void mergefacts_leave_out(struct merge_batch *b, const char *path, const 
 
 /* The row of one file: its number, rows, first and last time (null: it has none), columns, and
  * which of them have values. */
-static void mergefacts_take_facts(const struct facts_query *q, const int64_t row[FACT_CNT],
-				  bool has_times)
+static void mergefacts_take(const struct facts_query *q, const int64_t row[FACT_CNT],
+			    bool has_times)
 {
 	struct merge_batch *b;
 	struct merge_file *f;
@@ -90,9 +90,9 @@ static void mergefacts_take_rows(const struct facts_query *q, duckdb_result *res
 
 			for (idx_t c = 0; c < FACT_CNT; c++)
 				row[c] = cells__int(&cells[c], i);
-			mergefacts_take_facts(q, row,
-					      !cells__is_null(&cells[2], i) &&
-						      !cells__is_null(&cells[3], i));
+			mergefacts_take(q, row,
+					!cells__is_null(&cells[2], i) &&
+						!cells__is_null(&cells[3], i));
 		}
 		duckdb_destroy_data_chunk(&chunk);
 	}
@@ -143,7 +143,7 @@ static int facts_query__add(struct facts_query *q, struct merge_batch *b)
 	return ++q->cnt == TOGETHER ? facts_query__flush(q) : 0;
 }
 
-static bool mergefacts_wants_facts(const struct merge_batch *b, enum fleet_table table)
+static bool mergefacts_are_wanted(const struct merge_batch *b, enum fleet_table table)
 {
 	if (b->is_bad || !b->files[table].is_there)
 		return false;
@@ -167,7 +167,7 @@ int merge_facts__read(struct merge_inputs *in, struct db *db)
 	for (int t = 0; t < FLEET_TABLE_CNT && !err; t++) {
 		q.table = (enum fleet_table)t;
 		for (size_t i = 0; i < in->cnt && !err; i++)
-			if (mergefacts_wants_facts(&in->batches[i], q.table))
+			if (mergefacts_are_wanted(&in->batches[i], q.table))
 				err = facts_query__add(&q, &in->batches[i]);
 		if (!err)
 			err = facts_query__flush(&q);

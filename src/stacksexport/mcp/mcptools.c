@@ -133,8 +133,8 @@ struct tool {
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void call_add(struct tool_call *c, const char *fmt,
-							   ...)
+__attribute__((format(printf, 2, 3))) static void mcptools_call_add(struct tool_call *c,
+								    const char *fmt, ...)
 {
 	va_list ap;
 
@@ -177,7 +177,7 @@ static int mcptools_add_stacks(struct tool_call *c)
 	sz = strspn(query, "abcdefghijklmnopqrstuvwxyz0123456789_");
 	if (query[sz] && strcmp(query + sz, ".sql") != 0)
 		return mcptools_call_wrong(c, "query", "the name of a shipped query is expected");
-	call_add(c, "sql/pprof/%.*s.sql", (int)sz, query);
+	mcptools_call_add(c, "sql/pprof/%.*s.sql", (int)sz, query);
 	c->rows = mcptools_number_of(c, "rows", 20);
 	return 0;
 }
@@ -188,11 +188,11 @@ static int mcptools_add_diff(struct tool_call *c)
 
 	if (b && !a)
 		return mcptools_call_wrong(c, "a", "it is needed with b");
-	call_add(c, "--");
+	mcptools_call_add(c, "--");
 	if (a)
-		call_add(c, "%s", a);
+		mcptools_call_add(c, "%s", a);
 	if (b)
-		call_add(c, "%s", b);
+		mcptools_call_add(c, "%s", b);
 	return 0;
 }
 
@@ -204,9 +204,9 @@ static int mcptools_add_sql(struct tool_call *c)
 
 	while (sz && strchr(" \t\r\n;", sql[sz - 1]))
 		sz--;
-	call_add(c, "--");
-	call_add(c, "SELECT * FROM (%.*s\n) LIMIT %zu", (int)sz, sql,
-		 rows < SQL_ROWS_MAX ? rows : SQL_ROWS_MAX);
+	mcptools_call_add(c, "--");
+	mcptools_call_add(c, "SELECT * FROM (%.*s\n) LIMIT %zu", (int)sz, sql,
+			  rows < SQL_ROWS_MAX ? rows : SQL_ROWS_MAX);
 	return 0;
 }
 
@@ -286,11 +286,12 @@ static void mcptools_add_option(struct tool_call *c, const struct tool_arg *arg,
 	else if (!arg->option)
 		return;
 	else if (arg->type == ARG_TEXT)
-		call_add(c, "--%s=%s", arg->option, json_string_value(value));
+		mcptools_call_add(c, "--%s=%s", arg->option, json_string_value(value));
 	else if (arg->type == ARG_NUMBER)
-		call_add(c, "--%s=%" JSON_INTEGER_FORMAT, arg->option, json_integer_value(value));
+		mcptools_call_add(c, "--%s=%" JSON_INTEGER_FORMAT, arg->option,
+				  json_integer_value(value));
 	else if (json_is_true(value))
-		call_add(c, "--%s", arg->option);
+		mcptools_call_add(c, "--%s", arg->option);
 }
 
 static const struct tool_arg *mcptools_arg_find(const struct tool *t, const char *name)
@@ -401,9 +402,9 @@ json_t *mcp_tools__call(const char *name, const json_t *arguments, char *error, 
 	snprintf(error, sz, c.tool ? "out of memory" : "there is no tool '%.40s'", name);
 	if (!c.tool)
 		return NULL;
-	call_add(&c, "stacksexport");
+	mcptools_call_add(&c, "stacksexport");
 	for (size_t i = 0; i < 4 && c.tool->command[i]; i++)
-		call_add(&c, "%s", c.tool->command[i]);
+		mcptools_call_add(&c, "%s", c.tool->command[i]);
 	if (mcptools_add_arguments(&c) == 0 && !c.err)
 		result = mcptools_call_run(&c);
 	for (size_t i = 0; i < c.argc; i++)

@@ -103,7 +103,7 @@ static bool lane__take(struct open_lane *lane, const struct lanes_event *e)
 	return true;
 }
 
-static struct open_lane *add_lane(struct lanes *l, struct thread_entry *t)
+static struct open_lane *lanes_add(struct lanes *l, struct thread_entry *t)
 {
 	struct open_lane *lanes = reallocarray(t->lanes, t->lane_cnt + 1, sizeof(*lanes));
 	struct open_lane *lane;
@@ -135,7 +135,7 @@ int32_t lanes__place(struct lanes *l, const struct lanes_event *e)
 			lane = &t->lanes[i];
 	if (!lane && t->lane_cnt - t->first == LANES_MAX)
 		return -E2BIG;
-	if (!lane && (lane = add_lane(l, t)))
+	if (!lane && (lane = lanes_add(l, t)))
 		lane__take(lane, e);
 	return lane && !buf__err(&lane->ends) ? lane->lane.id : -ENOMEM;
 }

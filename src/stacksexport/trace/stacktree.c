@@ -131,7 +131,7 @@ static uint32_t stacktree_node_id(struct stacktree *t, const struct node_key *ke
 }
 
 /* Adds frames from the root on, so that a parent exists before its children. */
-static uint32_t stacktree_leaf_id(struct stacktree *t)
+static uint32_t stacktree_add_leaf(struct stacktree *t)
 {
 	struct node_key *keys = (struct node_key *)t->frames.data;
 	uint32_t id = 0;
@@ -152,7 +152,7 @@ static int stacktree_add_stack(struct stacktree *t, uint64_t key)
 	if (!s)
 		return -ENOMEM;
 	s->key = key;
-	s->leaf = stacktree_leaf_id(t);
+	s->leaf = stacktree_add_leaf(t);
 	s->names_sz = t->names.sz;
 	memcpy(s->names, t->names.data, t->names.sz);
 	if (s->leaf)

@@ -37,7 +37,7 @@ static void trace_tree_add_frame(const struct named_frame *frame, void *stacks)
 	stacktree__frame(stacks, frame);
 }
 
-static void trace_tree_add(void *stacks, uint64_t key)
+static void trace_tree_add_stack(void *stacks, uint64_t key)
 {
 	stacktree__stack(stacks, key);
 }
@@ -85,7 +85,7 @@ static int trace_find_first(struct trace_writer *t)
 /* Runs all queries before anything is written. */
 static int trace_run_queries(struct trace_writer *t)
 {
-	const struct stack_sink sink = { trace_tree_has, trace_tree_add_frame, trace_tree_add,
+	const struct stack_sink sink = { trace_tree_has, trace_tree_add_frame, trace_tree_add_stack,
 					 t->stacks };
 	const struct export_options *o = t->request.options;
 	int status = STATUS_OK;

@@ -28,7 +28,7 @@ static int flame_compare_sizes(const void *a, const void *b)
 
 /* Returns the size of the smallest of the `limit` largest nodes, at least `least`. Sets *err to
  * -ENOMEM. */
-static uint64_t flame_least_of_limit(const struct flame *f, uint64_t least, size_t limit, int *err)
+static uint64_t flame_least_size(const struct flame *f, uint64_t least, size_t limit, int *err)
 {
 	uint32_t cnt = trie__cnt(f->trie), found = 0;
 	uint64_t *sizes = calloc(cnt, sizeof(*sizes));
@@ -94,7 +94,7 @@ int flame__init(struct flame *f, const struct trie *trie, struct tree_weights *s
 		return -ENOMEM;
 	trie__sum(trie, f->self, f->total);
 	least = flame_size_of(f->total[TRIE_ROOT]) / PART_MIN;
-	least = flame_least_of_limit(f, least ? least : 1, limit, &err);
+	least = flame_least_size(f, least ? least : 1, limit, &err);
 	flame_choose(f, least);
 	return err;
 }

@@ -113,7 +113,7 @@ static int metricsums_read_rows(struct web_request *r, const struct metric *m,
 	return err;
 }
 
-static int await_metric(struct web_request *r, const struct metric *m, struct answer *a)
+static int metricsums_await(struct web_request *r, const struct metric *m, struct answer *a)
 {
 	return source__await(r->source, m->part) == 0
 		       ? 0
@@ -126,7 +126,7 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 	struct metric_queries queries = { .samples = "sql/view/samples_of_stacks.sql",
 					  .waits = "sql/view/waits_of_stacks.sql" };
 	const char *root;
-	int err = await_metric(r, m, a);
+	int err = metricsums_await(r, m, a);
 
 	*rows = (struct metric_rows){ 0 };
 	if (err)
@@ -151,7 +151,7 @@ int metric__read_slices(struct web_request *r, const struct metric *m, struct me
 		.waits = "sql/view/waits_of_slices.sql",
 		.labels = query_params__find(&r->params, "root") ? "sql/view/labels.sql" : NULL,
 	};
-	int err = await_metric(r, m, a);
+	int err = metricsums_await(r, m, a);
 
 	*rows = (struct metric_rows){ .queries = &queries };
 	err = err ? err : metricsums_read_rows(r, m, rows, a);
