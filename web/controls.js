@@ -58,19 +58,19 @@ export function controlHide(metric) {
   return controlToggles([...HIDDEN_FRAMES, ...(WAITING.has(metric) ? HIDDEN_WAITS : [])]);
 }
 
-// For views that keep all frames.
+// Like controlHide(), for views that keep all frames.
 export function controlHideWaits(metric) {
   return WAITING.has(metric) ? controlToggles(HIDDEN_WAITS) : null;
 }
 
 // Returns the parameter `hide` of a request for a metric.
-export function hiddenFrames(metric) {
+export function hideParameter(metric) {
   return [...stateSetOf('hide')].filter((id) => id !== 'idle' || WAITING.has(metric)).join(',');
 }
 
-// Like hiddenFrames(), for views that keep all frames.
-export function hiddenWaits(metric) {
-  return hiddenFrames(metric).split(',').includes('idle') ? 'idle' : '';
+// Like hideParameter(), for views that keep all frames.
+export function hideWaitsParameter(metric) {
+  return hideParameter(metric).split(',').includes('idle') ? 'idle' : '';
 }
 
 function controlToggles(choices) {

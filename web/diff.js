@@ -2,7 +2,7 @@
 // Two ranges, or two recordings: what changed from A to B, and what of it is significant.
 
 import { apiGet } from './api.js';
-import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch, hiddenFrames } from './controls.js';
+import { controlHide, controlLayout, controlMerge, controlMetric, controlSearch, hideParameter } from './controls.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned, detailsSignedShare } from './details.js';
 import { button, el, fill, fillControls, segments } from './dom.js';
 import { flameTip } from './flame.js';
@@ -141,7 +141,7 @@ class DiffView {
     return {
       metric: this.page.metric().id,
       merge: merge === 'function' ? '' : merge,
-      hide: hiddenFrames(this.page.metric().id),
+      hide: hideParameter(this.page.metric().id),
       normalise,
       afrom,
       ato,

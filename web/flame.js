@@ -10,7 +10,7 @@ import {
   controlMetric,
   controlRoot,
   controlSearch,
-  hiddenFrames,
+  hideParameter,
 } from './controls.js';
 import { KIND_NAMES, kindColor, stateColor, stateLabel } from './colors.js';
 import { detailsCopy, detailsFunction, detailsP, detailsShow, detailsSigned } from './details.js';
@@ -43,7 +43,7 @@ export function flameParameters(page) {
   return {
     metric: page.metric().id,
     merge: merge === 'function' ? '' : merge,
-    hide: hiddenFrames(page.metric().id),
+    hide: hideParameter(page.metric().id),
     root: root === 'none' ? '' : root,
     ...stateSelection(),
   };

@@ -2,7 +2,7 @@
 // The table of functions: the numbers of `stacksexport top` for what is selected.
 
 import { apiHas, isReport } from './api.js';
-import { controlHideWaits, controlMetric, hiddenWaits } from './controls.js';
+import { controlHideWaits, controlMetric, hideWaitsParameter } from './controls.js';
 import { button, el, fill, fillControls, segments } from './dom.js';
 import { cleanName, formatCount, formatExact, formatShare, formatValue } from './format.js';
 import { modelPattern } from './flamemodel.js';
@@ -107,7 +107,7 @@ class FunctionsView {
       metric: this.page.metric().id,
       by: by === 'function' ? '' : by,
       sort: sort === 'self' ? '' : sort,
-      hide: hiddenWaits(this.page.metric().id),
+      hide: hideWaitsParameter(this.page.metric().id),
       limit: isReport ? '' : FUNCTIONS_ROWS,
       ...stateSelection(),
     };

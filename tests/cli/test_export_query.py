@@ -46,7 +46,7 @@ def test_stacks_are_in_each_format(rec):
      ("SET VARIABLE x = 1", "returns no rows"), ("EXPLAIN SELECT 1", "returns no rows"), ("FROM event", "Did you mean")],
 )
 def test_only_statements_with_rows_are_run(rec, sql, part):
-    """Although FROM (events) would have rows."""
+    """FROM (events) would have rows, but `events` is no statement."""
     assert part in run("query", sql, "-r", rec, status=1).stderr
 
 

@@ -83,8 +83,8 @@ int db__prepare(struct db *, const char *sql, duckdb_prepared_statement *out);
 
 /*
  * Prepares FROM (sql), to find the columns that `sql` gives, and binds its parameters. Refuses
- * statements without rows, such as SET and CREATE. Returns 0 or -EINVAL (already logged); the
- * caller destroys *out in either case.
+ * statements without rows, such as SET and CREATE. Returns 0 or -errno (already logged); the caller
+ * destroys *out in either case.
  */
 int db__prepare_rows(struct db *, const char *sql, duckdb_prepared_statement *out);
 
