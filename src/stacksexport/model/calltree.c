@@ -205,14 +205,11 @@ uint32_t calltree__leaf(struct calltree *t, const struct tree_stack *s)
 	return place ? *place : KEYMAP_NONE;
 }
 
-bool calltree__hides_sleep(const struct calltree *t, const struct tree_stack *s)
+bool calltree__waits_for_work(const struct calltree *t, const struct tree_stack *s)
 {
 	size_t cnt;
-	const uint32_t *frames;
+	const uint32_t *frames = stackset__find(t->stacks, s->ustack ? s->ustack : s->kstack, &cnt);
 
-	if (!(t->options.hide & HIDE_IDLE))
-		return false;
-	frames = stackset__find(t->stacks, s->ustack ? s->ustack : s->kstack, &cnt);
 	return stack_wait__find(t->stacks, frames, cnt).is_idle;
 }
 

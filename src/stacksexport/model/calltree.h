@@ -10,10 +10,8 @@
 /* What two frames must have in common to be one node. */
 enum tree_merge { MERGE_FUNCTION, MERGE_MODULE, MERGE_LINE };
 
-/* Frames that are left out, and waits for work (model/waiting.h), which the tree leaves to its
- * user.
- */
-enum tree_hide { HIDE_KERNEL = 1, HIDE_INTERPRETER = 2, HIDE_LIBRARY = 4, HIDE_IDLE = 8 };
+/* Frames that are left out. */
+enum tree_hide { HIDE_KERNEL = 1, HIDE_INTERPRETER = 2, HIDE_LIBRARY = 4 };
 
 /* The frames that a stack keeps. WAITING is how `stacksexport top` shows off-CPU time: the user
  * frames, or the kernel's if there are none, from the waiting function on. */
@@ -40,9 +38,8 @@ void calltree__free(struct calltree *);
  * memory. */
 uint32_t calltree__leaf(struct calltree *, const struct tree_stack *);
 
-/* Returns true if the tree hides waits for work, and a thread that sleeps with this stack waits for
- * work. */
-bool calltree__hides_sleep(const struct calltree *, const struct tree_stack *);
+/* Returns true if a thread that sleeps with this stack waits for work (model/waiting.h). */
+bool calltree__waits_for_work(const struct calltree *, const struct tree_stack *);
 
 /* Returns the tree, which grows with each new leaf. */
 struct trie *calltree__trie(struct calltree *);

@@ -255,7 +255,7 @@ static const struct {
 } hides[] = { { "kernel", HIDE_KERNEL },
 	      { "interpreter", HIDE_INTERPRETER },
 	      { "library", HIDE_LIBRARY },
-	      { "idle", HIDE_IDLE } };
+	      { "idle", 0 /* metric__read() leaves the waits out */ } };
 
 static int flame_read_merge(const char *text, enum tree_merge *merge, struct answer *a)
 {

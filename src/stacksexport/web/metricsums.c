@@ -120,6 +120,21 @@ static int metricsums_await(struct web_request *r, const struct metric *m, struc
 		       : answer__fail(a, 500, "cannot read the recording: %s", r->source->error);
 }
 
+/* Returns true if the list `hide` has the word idle. */
+static bool metricsums_hides_idle(const struct web_request *r)
+{
+	const char *word = query_params__find(&r->params, "hide");
+
+	while (word && *word) {
+		size_t sz = strcspn(word, ",");
+
+		if (sz == strlen("idle") && strncmp(word, "idle", sz) == 0)
+			return true;
+		word += sz + (word[sz] == ',');
+	}
+	return false;
+}
+
 int metric__read(struct web_request *r, const struct metric *m, struct metric_rows *rows,
 		 struct answer *a)
 {
@@ -128,7 +143,7 @@ int metric__read(struct web_request *r, const struct metric *m, struct metric_ro
 	const char *root;
 	int err = metricsums_await(r, m, a);
 
-	*rows = (struct metric_rows){ 0 };
+	*rows = (struct metric_rows){ .hides_idle = metricsums_hides_idle(r) };
 	if (err)
 		return err;
 	if (m->only_spans && !query_params__find(&r->params, "root"))
@@ -153,7 +168,7 @@ int metric__read_slices(struct web_request *r, const struct metric *m, struct me
 	};
 	int err = metricsums_await(r, m, a);
 
-	*rows = (struct metric_rows){ .queries = &queries };
+	*rows = (struct metric_rows){ .queries = &queries, .hides_idle = metricsums_hides_idle(r) };
 	err = err ? err : metricsums_read_rows(r, m, rows, a);
 	rows->queries = NULL;
 	return err;
@@ -186,6 +201,7 @@ struct summing {
 	const struct metric_shape *shape;
 	enum tree_shape tree_shape; /* of the rows that are taken */
 	uint32_t states[STATE_CNT]; /* functions; KEYMAP_NONE: no leaf */
+	bool hides_idle;
 	metric_fn *take;
 	void *arg;
 };
@@ -238,8 +254,8 @@ static int summing_add_row(struct summing *s, const struct cells columns[SUM_COL
 		.events = cells__int(&columns[SUM_EVENTS], row),
 		.root = (uint32_t)summing_column(columns, SUM_ROOT, row),
 	};
-	bool hidden = summing_column(columns, SUM_SLEPT, row) &&
-		      calltree__hides_sleep(s->shape->tree, &stack);
+	bool hidden = s->hides_idle && summing_column(columns, SUM_SLEPT, row) &&
+		      calltree__waits_for_work(s->shape->tree, &stack);
 	int err = v.node == KEYMAP_NONE ? -ENOMEM : 0;
 
 	v.events = hidden ? 0 : v.events;
@@ -273,7 +289,9 @@ static int summing_add_rows(struct summing *s, duckdb_result *result)
 int metric__each(const struct metric_shape *shape, struct metric_rows *rows, metric_fn *take,
 		 void *arg)
 {
-	struct summing s = { .shape = shape, .take = take, .arg = arg };
+	struct summing s = {
+		.shape = shape, .hides_idle = rows->hides_idle, .take = take, .arg = arg
+	};
 	bool states = shape->metric->states && shape->states;
 	int err;
 

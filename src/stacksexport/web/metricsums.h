@@ -30,7 +30,8 @@ const struct metric *metric__of(const struct web_request *, struct answer *);
 struct metric_rows {
 	const struct metric_queries *queries; /* while they run */
 	duckdb_result samples, waits, labels;
-	bool has_roots; /* rows have a label each, by which their stacks are kept apart */
+	bool has_roots;	 /* rows have a label each, by which their stacks are kept apart */
+	bool hides_idle; /* waits for work are left out of the sums */
 };
 
 /* Runs the queries of a metric. Returns 0 or -errno, with the answer's error; call
