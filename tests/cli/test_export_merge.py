@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import duckdb
@@ -224,6 +225,25 @@ def test_follow_merges_what_comes_and_the_rest_at_its_end(hosts, tmp_path):
         _, err = p.communicate(timeout=60)
     assert p.returncode == 0, err
     assert fleet.rows("events", SUMS) == recorded(hosts, SUMS)
+
+
+# In a small process: the kernel counts the memory of the process that a program was started from.
+PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+
+
+def merge_kilobytes(folder, fleet):
+    """The most memory that the merge had."""
+    return int(subprocess.run([sys.executable, "-S", "-c", PEAK, EXPORT, "merge", folder, "-d", fleet],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+
+
+def test_memory_does_not_grow_with_the_files_that_were_read(tmp_path):
+    """DuckDB keeps the ends of the files of one part, some 100 KB each, and nothing of files that it has closed."""
+    few, many = tmp_path / "few", tmp_path / "many"
+    for folder, count in ((few, 20), (many, 220)):
+        for i in range(count):
+            Batch().profile(i, names("f", "main")).write(folder, i + 1)
+    assert merge_kilobytes(many, tmp_path / "b") - merge_kilobytes(few, tmp_path / "a") < 200 * 200
 
 
 def test_wrong_calls(hosts, tmp_path):

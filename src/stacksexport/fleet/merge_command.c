@@ -38,6 +38,7 @@ static int merger__settings(struct merger *m)
 	int err;
 
 	buf__str(&sql, "SET memory_limit = '" MEMORY_LIMIT "'; SET parquet_metadata_cache = false;"
+		       "SET enable_external_file_cache = false;"
 		       "SET temp_directory = ");
 	db__append_quoted(&sql, m->fleet.dir, '\'');
 	buf__str(&sql, " || '/" FLEET_STATE "/spill'");
